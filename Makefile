@@ -1,0 +1,41 @@
+# Everything starts from a machine that has only Python 3.11+, pip, make and git.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help demo setup test lint bench clean
+
+help:  ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+
+demo: .venv/.demo  ## install what the demo needs and run it
+	$(BIN)/piforest demo
+
+setup: .venv/.setup  ## install every extra
+
+test: .venv/.setup  ## run all tests
+	$(BIN)/python -m pytest -n auto
+
+lint: .venv/.setup  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.setup  ## CPU time and memory, as ratios to what one would pick instead
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove the environment and all caches
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "piforest needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
+	touch $@
+
+.venv/.setup: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,dev]'
+	touch $@ .venv/.demo

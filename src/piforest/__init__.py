@@ -1,0 +1,60 @@
+"""piforest finds the points that follow no pattern.
+
+The public names are imported when they are first used, so that
+``import piforest`` itself costs nothing:
+
+- `PreferenceIsolationForest`: the detector, with good defaults
+- `PIF`: the algorithm of the paper, to the letter
+- `PreferenceEmbedding`: points to sparse preferences, a transformer
+- `VoronoiForest`: isolation by nested Voronoi cells in any metric space
+- `RejectAnomalies`: drops anomalous rows inside a pipeline
+
+Scores have one meaning everywhere: `anomaly_score` is the paper's, in (0, 1],
+high = anomalous; `score_samples` is its negative; `decision_function` is
+`score_samples - offset_`; `predict` gives -1 for anomalies and +1 for the
+rest, as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "PIF",
+    "PreferenceEmbedding",
+    "PreferenceIsolationForest",
+    "RejectAnomalies",
+    "VoronoiForest",
+    "checks",
+    "datasets",
+    "families",
+    "metrics",
+    "plots",
+    "protocols",
+    "sampling",
+]
+
+if TYPE_CHECKING:
+    from . import checks, datasets, families, metrics, plots, protocols, sampling
+    from .estimators import (
+        PIF,
+        PreferenceEmbedding,
+        PreferenceIsolationForest,
+        RejectAnomalies,
+        VoronoiForest,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'piforest' has no attribute {name!r}")
+    if name.islower():
+        return importlib.import_module(f".{name}", __name__)
+    return getattr(importlib.import_module(".estimators", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,7 @@
+"""`python -m piforest`: the same as the `piforest` command."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

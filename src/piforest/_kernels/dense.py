@@ -1,0 +1,17 @@
+"""Distances between dense rows, each pair alone."""
+
+from __future__ import annotations
+
+from .jit import jit
+
+
+@jit
+def lp_distances(A, B, power, out):
+    """out (a, c) = sum over columns of |A - B| ** power, power 1 or 2. O(a c d)."""
+    for i in range(A.shape[0]):
+        for j in range(B.shape[0]):
+            total = 0.0
+            for c in range(A.shape[1]):
+                gap = A[i, c] - B[j, c]
+                total += gap * gap if power == 2 else abs(gap)
+            out[i, j] = total

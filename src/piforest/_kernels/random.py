@@ -1,0 +1,53 @@
+"""Stateless random numbers: a 64-bit word for each (key, value).
+
+NumPy twin: `piforest._random`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import jit
+
+_ONE = np.uint64(1)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_M1 = np.uint64(0xBF58476D1CE4E5B9)
+_M2 = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+
+
+@jit
+def mix(key, value):
+    """SplitMix64's word number `value` of the sequence seeded by `key`."""
+    z = np.uint64(key) + (np.uint64(value) + _ONE) * _GOLDEN
+    z = (z ^ (z >> _S30)) * _M1
+    z = (z ^ (z >> _S27)) * _M2
+    return z ^ (z >> _S31)
+
+
+@jit
+def below(word, n):
+    """An integer in [0, n) from a word: 53 bits, so the bias is below n / 2**53."""
+    return np.int64(np.float64(word >> _S11) * 2.0**-53 * np.float64(n))
+
+
+@jit
+def distinct(key, n, size, out):
+    """Fill each row i of out (s, size) with distinct integers below n, from (key, i) alone.
+
+    The j-th draw is uniform among the n - j numbers that are left; skipping the
+    earlier ones in ascending order finds it. O(s size**2), size is tiny.
+    """
+    taken = np.empty(size, np.int64)
+    for i in range(out.shape[0]):
+        row_key = mix(key, i)
+        for j in range(size):
+            value = below(mix(row_key, j), n - j)
+            at = 0
+            while at < j and taken[at] <= value:
+                value += 1
+                at += 1
+            for k in range(j, at, -1):
+                taken[k] = taken[k - 1]
+            taken[at] = value
+            out[i, j] = value

@@ -1,0 +1,37 @@
+"""What `verbose` prints: one line a stage, to standard error, with the share done on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Progress:
+    """Stages of a long computation. Silent unless verbose."""
+
+    def __init__(self, verbose: int) -> None:
+        self.verbose = verbose
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self._write(f"piforest: {name}, {time.perf_counter() - start:.2f} s", final=True)
+
+    def track(self, items: Iterable[T], total: int, name: str) -> Iterator[T]:
+        """The items, with the share that is done shown on a terminal."""
+        for done, item in enumerate(items, 1):
+            yield item
+            if sys.stderr.isatty():
+                self._write(f"piforest: {name} {100 * done // total} %", final=False)
+
+    def _write(self, text: str, final: bool) -> None:
+        if self.verbose:
+            clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+            sys.stderr.write(clear + text + ("\n" if final else ""))
+            sys.stderr.flush()

@@ -1,0 +1,27 @@
+"""Names to classes, imported when first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ._validation import unknown_name
+
+
+@dataclass(frozen=True)
+class Registry:
+    """What `kind` of thing, and where each name lives: "package.module:Class"."""
+
+    kind: str
+    entries: Mapping[str, str]
+
+    def names(self) -> list[str]:
+        return sorted(self.entries)
+
+    def get(self, name: str, **options: Any) -> Any:
+        if not isinstance(name, str) or name not in self.entries:
+            raise unknown_name(self.kind, name, self.names())
+        module, attribute = self.entries[name].split(":")
+        return getattr(importlib.import_module(module), attribute)(**options)

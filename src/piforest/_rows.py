@@ -1,0 +1,94 @@
+"""Sparse rows: the one sparse layout inside, for preferences and for user data alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+# Fixed point: the stored byte k means the preference k / UNIT.
+UNIT = 127
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """CSR with small types: 16-bit columns where they fit; int8 data are fixed point.
+
+    Columns ascend within a row and no stored value is zero.
+    """
+
+    indptr: NDArray[np.int64]
+    """(n + 1,)"""
+    indices: NDArray[Any]
+    """(nnz,) uint16 or int32"""
+    data: NDArray[Any]
+    """(nnz,) int8 or float64"""
+    n_columns: int
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __getitem__(self, rows: Any) -> SparseRows:
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            low, high = self.indptr[start], self.indptr[max(start, stop)]
+            indptr = self.indptr[start : max(start, stop) + 1] - low
+            return SparseRows(indptr, self.indices[low:high], self.data[low:high], self.n_columns)
+        rows = np.asarray(rows)
+        counts = self.counts[rows]
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        at = np.repeat(self.indptr[rows] - indptr[:-1], counts) + np.arange(indptr[-1])
+        return SparseRows(indptr, self.indices[at], self.data[at], self.n_columns)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """(n,) stored entries in each row."""
+        return np.diff(self.indptr)
+
+    @property
+    def exact(self) -> bool:
+        """Are products integers, so that no order of summation can change them?"""
+        return self.data.dtype == np.int8
+
+    def to_csr(self) -> scipy.sparse.csr_array:
+        """float32, fixed point turned into [0, 1]."""
+        data = self.data.astype(np.float32)
+        if self.exact:
+            data /= np.float32(UNIT)
+        return scipy.sparse.csr_array(
+            (data, self.indices.astype(np.int32), self.indptr), shape=(len(self), self.n_columns)
+        )
+
+
+def index_dtype(n_columns: int) -> type[np.integer[Any]]:
+    return np.uint16 if n_columns <= 2**16 else np.int32
+
+
+def sparse_rows(X: Any) -> SparseRows:
+    """From a SciPy sparse matrix or a dense array."""
+    csr = scipy.sparse.csr_array(X)
+    if scipy.sparse.issparse(X):
+        csr = csr.copy()  # what follows works in place
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return SparseRows(
+        csr.indptr.astype(np.int64),
+        csr.indices.astype(index_dtype(csr.shape[1])),
+        csr.data.astype(np.float64),
+        csr.shape[1],
+    )
+
+
+def stack(parts: Sequence[SparseRows]) -> SparseRows:
+    """Blocks of rows, one below the other."""
+    counts = np.concatenate([part.counts for part in parts])
+    return SparseRows(
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.data for part in parts]),
+        parts[0].n_columns,
+    )

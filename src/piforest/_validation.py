@@ -1,0 +1,164 @@
+"""The only place where user input becomes arrays, and the wording of every error.
+
+An error names the parameter, the rule, the value and the way out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def unknown_name(parameter: str, value: Any, known: Sequence[str]) -> ValueError:
+    close = difflib.get_close_matches(str(value), known, n=1, cutoff=0.5)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    listed = ", ".join(repr(name) for name in known)
+    return ValueError(f"{parameter} must be one of {listed}; got {value!r}.{hint}")
+
+
+def check_choice(parameter: str, value: Any, known: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in known:
+        raise unknown_name(parameter, value, known)
+    return value
+
+
+def check_integer(parameter: str, value: Any, least: int, way_out: str = "") -> int:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(
+            f"{parameter} must be an integer of at least {least}, got {value!r}.{_then(way_out)}"
+        )
+    return int(value)
+
+
+def check_positive(parameter: str, value: Any, way_out: str = "") -> float:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not math.isfinite(value) or value <= 0:
+        raise ValueError(
+            f"{parameter} must be a finite number above 0, got {value!r}.{_then(way_out)}"
+        )
+    return float(value)
+
+
+def check_contamination(value: Any) -> float | None:
+    """A share in (0, 1), or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not 0 < value < 1:
+        raise ValueError(
+            "contamination must be 'auto' or a share of anomalies in (0, 1), "
+            f"got {value!r}. For 10 % write 0.1."
+        )
+    return float(value)
+
+
+def check_forest_shape(n_estimators: Any, max_samples: Any, branching: Any, pool_size: Any) -> None:
+    check_integer("n_estimators", n_estimators, 1, "100 is the usual number of trees.")
+    check_integer("max_samples", max_samples, 2, "A tree needs two points to split; 256 is usual.")
+    check_integer("branching", branching, 2, "2 is the usual number of seeds in a node.")
+    check_integer("pool_size", pool_size, 2, "4096 is the default.")
+    if branching > max_samples:
+        raise ValueError(
+            f"branching must be at most max_samples ({max_samples}), got {branching}: "
+            "a node cannot draw more seeds than a tree has points."
+        )
+
+
+def check_family_fits(family: Any, n: int, d: int) -> None:
+    """Enough columns, then enough rows, for the family to be solved at all."""
+    rows = "matches" if getattr(family, "views", 1) == 2 else "points"
+    if family.n_features is not None and d != family.n_features:
+        layout = ": rows (x1, y1, x2, y2)" if rows == "matches" else ""
+        raise ValueError(
+            f"family {family.name!r} needs {family.n_features} columns{layout}; "
+            f"X has {d} feature(s)."
+        )
+    if family.codimension(d) < 1:
+        least = next(c for c in range(d + 1, d + 1000) if family.codimension(c) >= 1)
+        raise ValueError(
+            f"family {family.name!r} needs at least {least} columns; X has {d} feature(s)."
+        )
+    size = family.sample_size(d)
+    if n < size:
+        raise ValueError(f"family {family.name!r} needs at least {size} {rows}, got {n}.")
+
+
+def nothing_valid(family: Any, X: NDArray[np.float64], n_samples: int) -> ValueError:
+    """Every minimal sample was degenerate: say what the data look like."""
+    if (X[0] == X).all():
+        return ValueError(
+            f"all {len(X)} points are identical, so no {family.name} can be fitted. "
+            "Check that the right columns were passed."
+        )
+    return ValueError(
+        f"every one of {n_samples} random minimal samples was degenerate for family "
+        f"{family.name!r} (repeated points, or points in special position such as "
+        f"collinear ones). X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; "
+        "remove repeated rows or choose a simpler family."
+    )
+
+
+def check_table(D: NDArray[np.float64], source: str) -> NDArray[np.float64]:
+    """Distances from a callable or a precomputed matrix: numbers, not negative."""
+    if np.isnan(D).any():
+        raise ValueError(f"{source} must not contain NaN.")
+    if D.size and D.min() < 0:
+        raise ValueError(f"{source} must not be negative, got {D.min()!r}.")
+    return D
+
+
+def check_square(D: NDArray[np.float64]) -> None:
+    if D.ndim != 2 or D.shape[0] != D.shape[1]:
+        raise ValueError(
+            "metric='precomputed' needs a square matrix of distances between the training "
+            f"points, got shape {D.shape}. To pass the points themselves, name their metric."
+        )
+
+
+def check_not_negative(name: str, values: NDArray[Any]) -> None:
+    if values.size and values.min() < 0:
+        raise ValueError(
+            f"metric={name!r} needs entries of at least 0, got {values.min()!r}. "
+            "Shift the data, or use metric='euclidean'. (Negative values in data passed to X)"
+        )
+
+
+def check_unit_interval(name: str, values: NDArray[np.float64]) -> None:
+    if values.size and not (values.min() >= 0 and values.max() <= 1):
+        raise ValueError(
+            f"kernel {name} must return values in [0, 1], got [{values.min()!r}, {values.max()!r}]."
+        )
+
+
+def objects_or_none(X: Any) -> NDArray[np.object_] | None:
+    """A 1-D array of objects if X is a list of strings, dicts, ragged lists and so on.
+
+    None if X is a table of numbers, which scikit-learn's validation takes.
+    """
+    if isinstance(X, np.ndarray):
+        return X if X.ndim == 1 and X.dtype.kind in "OUS" else None
+    if hasattr(X, "shape") or hasattr(X, "columns") or not isinstance(X, Iterable):
+        return None
+    items = list(X)
+    if items and all(_is_vector(item) and len(item) == len(items[0]) for item in items):
+        return None
+    objects = np.empty(len(items), dtype=object)
+    objects[:] = items
+    return objects
+
+
+def _is_vector(item: Any) -> bool:
+    return isinstance(item, (list, tuple, np.ndarray)) and all(
+        isinstance(value, numbers.Number) for value in item
+    )
+
+
+def _then(way_out: str) -> str:
+    return f" {way_out}" if way_out else ""

@@ -1,0 +1,248 @@
+"""The laws of each protocol, as functions that say in words what is broken.
+
+Shipped, so that you can test your own classes:
+
+>>> from piforest.checks import check_family
+>>> from piforest.families import get_family
+>>> for note in check_family(get_family("circle")):
+...     print(note)
+rows are stable: a row's residuals do not depend on its block
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from ._random import Stream
+from .families import extent, resolve_family
+from .metrics import as_rows, resolve_metric
+from .preferences import resolve_kernel
+from .protocols import Floats, Forest, ModelFamily
+from .sampling import resolve_sampler
+
+_ROTATION = 0.7  # radians, nothing special
+
+
+class BrokenLaw(AssertionError):
+    """A law that a class breaks, in words."""
+
+
+def _require(holds: Any, law: str) -> None:
+    if not np.all(holds):
+        raise BrokenLaw(law)
+
+
+def check_family(family: Any, X: Any = None) -> list[str]:
+    """Test a model family; returns remarks, raises `BrokenLaw` at the first broken law.
+
+    X: rows that lie on one model of the family, more than a minimal sample. Random
+    rows without it, which do where a model goes through any minimal sample.
+    """
+    family = resolve_family(family)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (40, family.n_features or 3)) if X is None else np.asarray(X, float)
+    d = X.shape[1]
+    _require(
+        isinstance(family.symmetries, frozenset)
+        and family.symmetries <= {"translation", "rotation", "scale"},
+        "symmetries must be a frozenset of 'translation', 'rotation', 'scale'.",
+    )
+    k, codimension = family.sample_size(d), family.codimension(d)
+    _require(isinstance(k, int) and k >= 1, f"sample_size({d}) must be an integer >= 1, got {k!r}.")
+    _require(
+        isinstance(codimension, int) and 1 <= codimension <= d,
+        f"codimension({d}) must be an integer from 1 to {d}, got {codimension!r}.",
+    )
+    hash(family)
+    samples = X[np.array([rng.choice(len(X), k, replace=False) for _ in range(60)])]
+    params, valid = _solved(family, samples)
+    _require(
+        valid.any(),
+        "solve calls every one of 60 random samples degenerate; pass X, rows that lie on a model.",
+    )
+    size = extent(family, X)
+    theta, own = params[valid], samples[np.nonzero(valid)[0]]
+    R = _residuals(family, X, theta)
+    _check_own_samples(family, own, theta, size)
+    _check_degenerate(family, samples)
+    _check_noise(family, X, samples, size, rng)
+    _check_symmetries(family, X, samples, size)
+    stable = np.array_equal(R[7:8], family.residuals(X[7:8], theta))
+    copy = pickle.loads(pickle.dumps(family))
+    _require(
+        np.array_equal(copy.residuals(X, theta), R),
+        "a pickled copy must give the same residuals: keep no state outside __init__.",
+    )
+    return [
+        "rows are stable: a row's residuals do not depend on its block"
+        if stable
+        else "rows are not stable: the last bits of a row's residuals depend on its block "
+        "(a matrix product does this); piforest always calls with blocks of one size"
+    ]
+
+
+def _solved(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
+    params, valid = family.solve(samples)
+    s, q = len(samples), family.max_models
+    _require(
+        params.ndim == 3 and params.shape[:2] == (s, q) and valid.shape == (s, q),
+        f"solve must give params ({s}, {q}, p) and valid ({s}, {q}), "
+        f"got {params.shape} and {valid.shape}.",
+    )
+    _require(valid.dtype == np.bool_, f"valid must be boolean, got {valid.dtype}.")
+    _require(np.isfinite(params[valid]), "parameters of valid models must be finite.")
+    again, _ = family.solve(samples[:1])
+    _require(
+        np.allclose(again[0][valid[0]], params[0][valid[0]], rtol=1e-9),
+        "the models of a sample must not depend on the other samples.",
+    )
+    return params, valid
+
+
+def _residuals(family: ModelFamily, X: Floats, theta: Floats) -> Floats:
+    R = np.asarray(family.residuals(X, theta))
+    _require(
+        R.shape == (len(X), len(theta)),
+        f"residuals must have shape (n, m) = ({len(X)}, {len(theta)}), got {R.shape}.",
+    )
+    _require(~np.isnan(R), "residuals must not be NaN; a point that no model can reach is inf.")
+    _require(R >= 0, "residuals must not be negative: a distance, not signed.")
+    return R
+
+
+def _check_own_samples(family: ModelFamily, own: Floats, theta: Floats, size: float) -> None:
+    worst = max(float(family.residuals(own[j], theta[j : j + 1]).max()) for j in range(len(theta)))
+    _require(
+        worst <= 1e-5 * size,
+        f"a model must go through its own minimal sample; the worst residual is {worst:.3g} for "
+        f"data of size {size:.3g}. If the solver averages, pass X, rows that lie on one model.",
+    )
+
+
+def _check_degenerate(family: ModelFamily, samples: Floats) -> None:
+    repeated = np.repeat(samples[:5, :1], samples.shape[1], axis=1)
+    if samples.shape[1] == 1:
+        return
+    with np.errstate(all="raise"):
+        _, valid = family.solve(repeated)
+    _require(~valid, "a sample of one point repeated must be called degenerate.")
+
+
+def _table(family: ModelFamily, X: Floats, samples: Floats) -> Floats:
+    """Residuals (n, s, q), infinite where there is no model. The models of a sample stand in
+    the order of their total residuals, since a solver may number them as it likes."""
+    params, valid = family.solve(samples)
+    R = np.full((len(X), *valid.shape), np.inf)
+    R[:, valid] = family.residuals(X, params[valid])
+    order = np.argsort(np.sum(np.minimum(R, 1e300), axis=0), axis=-1)
+    return np.take_along_axis(R, order[None], axis=-1)
+
+
+def _check_noise(family: ModelFamily, X: Floats, samples: Floats, size: float, rng: Any) -> None:
+    here = _table(family, X, samples)
+    there = _table(family, X, samples + rng.normal(0, 1e-9 * size, samples.shape))
+    both = np.isfinite(here) & np.isfinite(there)
+    _require(
+        both.any() and np.median(np.abs(here[both] - there[both])) <= 1e-5 * size,
+        "noise of a billionth of the data's size must not change a typical residual.",
+    )
+
+
+def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: float) -> None:
+    d, views = X.shape[1], getattr(family, "views", 1)
+    here = _table(family, X, samples)
+    for symmetry in sorted(family.symmetries):
+        shift, turn, factor = np.zeros(d), np.eye(d), 1.0
+        if symmetry == "translation":
+            shift = size * np.linspace(1e3, 2e3, d)
+        elif symmetry == "scale":
+            factor = 3.0
+        else:
+            for view in range(views):
+                at = view * (d // views)
+                c, s = np.cos(_ROTATION + view), np.sin(_ROTATION + view)
+                turn[at : at + 2, at : at + 2] = [[c, -s], [s, c]]
+        moved = [factor * (points @ turn.T) + shift for points in (X, samples)]
+        there = _table(family, moved[0], moved[1]) / factor
+        close = np.isclose(there, here, rtol=1e-4, atol=1e-5 * size)
+        _require(
+            close.mean() > 0.98,
+            f"residuals must be invariant under {symmetry}, as `symmetries` says.",
+        )
+
+
+def check_sampler(sampler: Any, X: Any = None) -> None:
+    """Test a sampler; raises `BrokenLaw` at the first broken law."""
+    sampler = resolve_sampler(sampler)
+    X = np.random.default_rng(0).normal(size=(30, 2)) if X is None else np.asarray(X, float)
+    for size in (1, 2, min(8, len(X)), len(X)):
+        rows = sampler.draw(X, size, 50, Stream(1))
+        _require(rows.shape == (50, size), f"draw must give (n_samples, size), got {rows.shape}.")
+        _require((rows >= 0) & (rows < len(X)), "row numbers must lie in [0, n).")
+        _require(
+            [len(set(row)) == size for row in rows.tolist()], "a sample must not repeat a point."
+        )
+        _require(
+            np.array_equal(rows[:7], sampler.draw(X, size, 7, Stream(1))),
+            "sample i must depend on (stream, i) alone, not on how many are drawn.",
+        )
+    if len(X) > 4:
+        other = sampler.draw(X, 2, 50, Stream(2))
+        _require(
+            not np.array_equal(other, sampler.draw(X, 2, 50, Stream(1))),
+            "another stream must give other samples.",
+        )
+
+
+def check_kernel(kernel: Any) -> None:
+    """Test a preference kernel; raises `BrokenLaw` at the first broken law."""
+    kernel = resolve_kernel(kernel)
+    for sigma in (1e-3, 1.0, 50.0):
+        r = np.linspace(0, kernel.cutoff * sigma, 200)
+        phi = np.asarray(kernel(r, np.full(200, sigma)))
+        _require(phi.shape == r.shape, "a kernel must work elementwise.")
+        _require((phi >= 0) & (phi <= 1), "a kernel's values must lie in [0, 1].")
+        _require(np.diff(phi) <= 0, "a kernel must not increase with the distance.")
+
+
+def check_metric(metric: Any, X: Any = None) -> None:
+    """Test a metric on rows X (non-negative random rows without it)."""
+    metric = resolve_metric(metric)
+    if X is None:
+        rng = np.random.default_rng(0)
+        X = rng.uniform(0, 1, (12, 9)) * (rng.uniform(size=(12, 9)) < 0.6)
+        X[3], X[4], X[5] = 0.0, 0.0, X[6]
+    rows = as_rows(metric, X)
+    D = np.asarray(metric.pairwise(rows, rows))
+    _require(D.shape == (len(X), len(X)), f"pairwise must give (a, c), got {D.shape}.")
+    _require(~np.isnan(D) & (D >= 0), "distances must be numbers of at least 0.")
+    _require(np.allclose(D, D.T), "a distance must be symmetric.")
+    empty = ~np.any(np.asarray(X) != 0, axis=1) if metric.empty_rows else np.zeros(len(X), bool)
+    _require(np.abs(np.diag(D)[~empty]) <= 1e-12, "a row's distance to itself must be 0.")
+    _require(D[empty] == 1, "with empty_rows, the distance from a row of zeros must be 1.")
+    prepare = getattr(metric, "prepare", lambda rows: rows)
+    for i in range(len(X)):
+        alone = metric.pairwise(rows[i : i + 1], prepare(rows[2:]))
+        _require(
+            np.array_equal(np.asarray(alone)[0], D[i, 2:]),
+            "a distance must depend on its two rows alone, to the last bit.",
+        )
+
+
+def check_forest(forest: Forest) -> None:
+    """Test a forest that has no trees yet; raises `BrokenLaw` at the first broken law."""
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    D = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+    lengths = forest.grow(D, Stream(1), range(12)).path_lengths(D)
+    _require(lengths.shape == (60, 12), f"path_lengths must be (rows, t), got {lengths.shape}.")
+    _require(lengths >= 0, "path lengths must not be negative.")
+    part = forest.grow(D, Stream(1), range(5, 9)).path_lengths(D)
+    _require(
+        np.array_equal(part, lengths[:, 5:9]), "tree i must depend on (stream, i) and D alone."
+    )
+    alone = forest.grow(D, Stream(1), range(12)).path_lengths(D[7:8])
+    _require(np.array_equal(alone, lengths[7:8]), "a row's path lengths must depend on it alone.")
+    _require(forest.normaliser > 0, "the normaliser must be above 0.")

@@ -1,0 +1,146 @@
+"""What every detector does once its forest is grown: scores, labels, thresholds, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import io, thresholds
+from .._progress import Progress
+from .._random import Stream
+from .._validation import check_contamination, check_forest_shape
+from ..forest import FlatForest, PooledForest
+from ..protocols import Floats, Metric
+
+
+class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the detectors. A subclass turns user data into rows that its forest takes."""
+
+    n_estimators: int
+    max_samples: int
+    branching: int
+    pool_size: int
+    contamination: Any
+    n_jobs: int | None
+    verbose: int
+
+    forest_: PooledForest
+    scores_: Floats
+    labels_: NDArray[np.int64]
+    offset_: float
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[np.int64]:
+        """Fit and label the training points: -1 for anomalies, +1 for the rest."""
+        labels: NDArray[np.int64] = self.fit(X, y, **fit_params).labels_
+        return labels
+
+    def anomaly_score(self, X: Any) -> Floats:
+        """The paper's score of each row, (n,) in (0, 1], high = anomalous.
+
+        A row's score depends on that row alone. 0.5 has no special meaning: where
+        anomalies end depends on the structures, and `offset_` says it.
+        """
+        check_is_fitted(self, "forest_")
+        return self._map(X, self.forest_.scores)
+
+    def path_lengths(self, X: Any) -> Floats:
+        """Path length of each row in each tree, (n, t), behind `anomaly_score`."""
+        check_is_fitted(self, "forest_")
+        return self._map(X, self.forest_.path_lengths)
+
+    def score_blocks(self, blocks: Iterable[Any]) -> Iterator[Floats]:
+        """`anomaly_score` of one block of rows after another, in constant memory.
+
+        `blocks` may be any iterable of arrays or data frames: the parts of a file,
+        a window over a stream. Every block is scored as if it were alone.
+        """
+        check_is_fitted(self, "forest_")
+        return (self.anomaly_score(block) for block in blocks)
+
+    def score_samples(self, X: Any) -> Floats:
+        """The negative of `anomaly_score`: scikit-learn's sign, low = anomalous."""
+        return -self.anomaly_score(X)
+
+    def decision_function(self, X: Any) -> Floats:
+        """`score_samples(X) - offset_`: negative for anomalies."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """-1 for anomalies, +1 for the rest."""
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def set_contamination(self, contamination: float | str, X: Any = None) -> Self:
+        """A new threshold without fitting again.
+
+        contamination: a share in (0, 1), or "auto".
+        X: held-out points to take the threshold from; the training points if None.
+        """
+        check_is_fitted(self, "forest_")
+        check_contamination(contamination)
+        scores = self.scores_ if X is None else self.anomaly_score(X)
+        self.contamination = contamination
+        self._set_threshold(scores)
+        return self
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file, without pickle; it appears whole or not at all."""
+        check_is_fitted(self, "forest_")
+        io.save_detector(path, self)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a model that `save` wrote. Scores are the same, bit for bit."""
+        detector: Self = io.load_detector(path, cls)
+        return detector
+
+    def _check_forest_params(self) -> None:
+        check_forest_shape(self.n_estimators, self.max_samples, self.branching, self.pool_size)
+        check_contamination(self.contamination)
+
+    def _grow(self, metric: Metric, pool: Any, rows: Any, stream: Stream) -> Floats:
+        """Grow the forest; returns the pool's table of distances. `rows` are the pool's rows
+        as they are scored: the pool itself but for precomputed distances."""
+        progress = Progress(self.verbose)
+        flat = FlatForest(min(self.max_samples, len(pool)), self.branching)
+        empty = PooledForest(metric, pool, flat)
+        with progress.stage(f"distances within a pool of {len(pool)}"):
+            D = self._blocks(rows, empty.block_rows, empty.table, "distances")
+        with progress.stage(f"{self.n_estimators} trees"):
+            self.forest_ = empty.grow(D, self.n_estimators, stream, self.n_jobs)
+        return D
+
+    def _set_threshold(self, scores: Floats) -> None:
+        contamination = check_contamination(self.contamination)
+        if contamination is None:
+            self.offset_ = -thresholds.otsu(scores)
+        else:
+            self.offset_ = -thresholds.share(scores, contamination)
+        self.labels_ = np.where(-self.scores_ - self.offset_ < 0, -1, 1)
+
+    def _map(self, X: Any, function: Callable[[Any], Floats]) -> Floats:
+        """function of the rows of X, block by block."""
+        rows = self._rows_to_score(X)
+        return self._blocks(rows, self.forest_.block_rows, self._then(function), "scores")
+
+    def _blocks(self, rows: Any, size: int, function: Callable[[Any], Floats], name: str) -> Floats:
+        """function(block) for blocks of rows, in threads, joined in order."""
+        starts = range(0, len(rows), size)
+        parts = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(function)(rows[start : start + size]) for start in starts
+        )
+        return np.concatenate(list(Progress(self.verbose).track(parts, len(starts), name)))
+
+    def _rows_to_score(self, X: Any) -> Any:
+        """Validated X, something with a length and slices."""
+        raise NotImplementedError
+
+    def _then(self, function: Callable[[Any], Floats]) -> Callable[[Any], Floats]:
+        """function, after what turns a block of validated X into rows of the forest."""
+        raise NotImplementedError

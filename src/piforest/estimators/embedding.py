@@ -1,0 +1,189 @@
+"""Points to preferences, as a transformer."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from .._progress import Progress
+from .._random import Stream
+from .._rows import SparseRows, stack
+from .._validation import check_choice, check_family_fits, check_integer, check_positive
+from ..families import resolve_family
+from ..models import ModelSet, draw_models
+from ..preferences import embed, resolve_kernel
+from ..protocols import Floats
+from ..sampling import resolve_sampler
+from ..scales import estimate_sigma
+
+_BLOCK = 256
+SCALES = ["fixed"]
+WEIGHTINGS = ["none"]
+
+
+class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Describe each point by which of many random models it lies near.
+
+    Models of a family are fitted to random minimal samples. A point is mapped to
+    its preferences for all of them: 1 where it lies on a model, falling to 0 at 3
+    sigma. Points of one structure have similar preferences, points of none have
+    hardly any. The result is sparse and works in a `Pipeline` before any other
+    estimator.
+
+    Parameters
+    ----------
+    family : str or ModelFamily, default="line"
+        What a structure is; see `piforest.families.list_families`.
+    sigma : float or "auto", default="auto"
+        The noise of the structures, in the units of X. "auto" estimates it.
+    n_models : int or "auto", default="auto"
+        Models to keep, degenerate ones not counted. "auto" is 10 n, at most 10,000.
+    kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
+        exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
+        (r, sigma) that does not increase in r.
+    sampler : str or Sampler, default="uniform"
+        Which points make a minimal sample.
+    scale : {"fixed"}, default="fixed"
+        One sigma for all models.
+    weighting : {"none"}, default="none"
+        All models count the same.
+    n_jobs : int or None, default=None
+        Threads. The result does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        One seed gives one answer.
+    verbose : int, default=0
+        1 prints the stages and their times to standard error.
+
+    Attributes
+    ----------
+    models_ : list of ModelSet
+        Parameters, minimal samples, scale and weight of the models.
+    sigma_ : float
+    n_models_ : int
+    n_degenerate_ : int
+        Minimal samples that were dropped because they determine no model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from piforest import PreferenceEmbedding
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> P = PreferenceEmbedding("line", sigma=0.05, n_models=500, random_state=0).fit_transform(X)
+    >>> P.shape, str(P.dtype)
+    ((100, 500), 'float32')
+
+    References
+    ----------
+    F. Leveni, L. Magri, G. Boracchi, C. Alippi, "PIF: Anomaly detection via
+    preference embedding", ICPR 2020, section IV-A.
+    """
+
+    models_: list[ModelSet]
+    sigma_: float
+
+    def __init__(
+        self,
+        family: Any = "line",
+        *,
+        sigma: Any = "auto",
+        n_models: Any = "auto",
+        kernel: Any = "gaussian",
+        sampler: Any = "uniform",
+        scale: str = "fixed",
+        weighting: str = "none",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.family = family
+        self.sigma = sigma
+        self.n_models = n_models
+        self.kernel = kernel
+        self.sampler = sampler
+        self.scale = scale
+        self.weighting = weighting
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, *, quality: Any = None, groups: Any = None) -> Self:
+        """Draw the models. y is ignored; quality and groups (n,) go to the sampler."""
+        family = resolve_family(self.family)
+        sampler = resolve_sampler(self.sampler)
+        self._check_params()
+        stream = Stream.from_random_state(self.random_state)
+        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        check_family_fits(family, *X.shape)
+        progress = Progress(self.verbose)
+        n_models = min(10 * len(X), 10_000) if self.n_models == "auto" else self.n_models
+        with progress.stage(f"{n_models} models of family {family.name!r}"):
+            models, self.n_degenerate_ = draw_models(
+                X,
+                family,
+                sampler,
+                n_models,
+                stream.child("models"),
+                quality=_column("quality", quality, len(X), np.float64),
+                groups=_column("groups", groups, len(X), None),
+            )
+        self.sigma_ = self._resolve_sigma(X, models, stream.child("sigma"))
+        scale = np.full(len(models), self.sigma_)
+        self.models_ = [ModelSet(family, models.params, models.samples, scale, models.weight)]
+        self.n_models_ = len(models)
+        self._n_features_out = len(models)
+        return self
+
+    def transform(self, X: Any) -> scipy.sparse.csr_array:
+        """Preferences, a sparse array of float32, shape (n, m), values in [0, 1]."""
+        check_is_fitted(self, "models_")
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return self._embed_all(X).to_csr()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _check_params(self) -> None:
+        resolve_kernel(self.kernel)
+        check_choice("scale", self.scale, SCALES)
+        check_choice("weighting", self.weighting, WEIGHTINGS)
+        if not (isinstance(self.sigma, str) and self.sigma == "auto"):
+            check_positive("sigma", self.sigma, "sigma='auto' estimates the noise from the data.")
+        if not (isinstance(self.n_models, str) and self.n_models == "auto"):
+            check_integer("n_models", self.n_models, 1, "n_models='auto' takes 10 for each point.")
+
+    def _resolve_sigma(self, X: Floats, models: ModelSet, stream: Stream) -> float:
+        if self.sigma != "auto":
+            return float(self.sigma)
+        with Progress(self.verbose).stage("sigma estimated"):
+            return estimate_sigma(X, models, stream)
+
+    def _embed(self, X: Floats) -> SparseRows:
+        """Preferences of validated rows, in fixed point."""
+        return embed(X, self.models_, resolve_kernel(self.kernel))
+
+    def _embed_all(self, X: Floats) -> SparseRows:
+        """`_embed` in blocks and threads; each row depends on itself alone."""
+        starts = range(0, len(X), _BLOCK)
+        parts = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
+            delayed(self._embed)(X[start : start + _BLOCK]) for start in starts
+        )
+        return stack(list(Progress(self.verbose).track(parts, len(starts), "preferences")))
+
+
+def _column(name: str, values: Any, n: int, dtype: Any) -> Any:
+    """A column of fit's optional inputs, as long as X."""
+    if values is None:
+        return None
+    column = check_array(values, ensure_2d=False, dtype=dtype, input_name=name)
+    if column.shape != (n,):
+        raise ValueError(
+            f"{name} must have one value for each of the {n} rows of X, got shape {column.shape}."
+        )
+    return column

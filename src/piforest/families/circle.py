@@ -1,0 +1,67 @@
+"""Circles in the plane, from three points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Bools, Floats
+
+# Three points whose triangle is flatter than this (height over longest side) are
+# collinear: their circle would have a radius of half a million times the side.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Circles. Parameters: centre x, centre y, radius. The residual is geometric."""
+
+    name: ClassVar[str] = "circle"
+    n_features: ClassVar[int | None] = 2
+    max_models: ClassVar[int] = 1
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+
+    def sample_size(self, d: int) -> int:
+        return 3
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        # Relative to the first point, so that far-shifted data lose no digits.
+        a = samples[:, 1] - samples[:, 0]
+        b = samples[:, 2] - samples[:, 0]
+        aa, bb = np.sum(a**2, axis=1), np.sum(b**2, axis=1)
+        cross = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+        side2 = np.maximum(np.maximum(aa, bb), np.sum((a - b) ** 2, axis=1))
+        rounding = 8 * np.finfo(float).eps * np.abs(samples).max(axis=(1, 2))
+        valid = np.abs(cross) > FLAT * side2 + rounding * np.sqrt(side2)
+        # Twice the same point has a cross product of zero, but so has its bound.
+        valid &= np.minimum(np.minimum(aa, bb), np.sum((a - b) ** 2, axis=1)) > 0
+        divisor = 2 * np.where(valid, cross, 1)
+        centre = np.stack(
+            [(b[:, 1] * aa - a[:, 1] * bb) / divisor, (a[:, 0] * bb - b[:, 0] * aa) / divisor],
+            axis=1,
+        )
+        radius = np.sqrt(np.sum(centre**2, axis=1))
+        params = np.column_stack([centre + samples[:, 0], radius])
+        return params[:, None, :], valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        _distances(X, np.ascontiguousarray(params.T), out)
+        return out
+
+
+@jit
+def _distances(X, params, out):  # type: ignore[no-untyped-def]
+    """|distance to the centre - radius|. O(n m), params (3, m)."""
+    cx, cy, radius = params[0], params[1], params[2]
+    for i in range(X.shape[0]):
+        x, y = X[i, 0], X[i, 1]
+        for j in range(out.shape[1]):
+            dx, dy = x - cx[j], y - cy[j]
+            out[i, j] = abs(np.sqrt(dx * dx + dy * dy) - radius[j])

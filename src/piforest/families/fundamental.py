@@ -1,0 +1,221 @@
+"""Fundamental matrices between two images, from eight or seven matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from .._validation import check_choice
+from ..protocols import Bools, Floats
+from ._matches import frame_matrices, normalised
+
+# A pivot of the linear system, relative to the first, below which the matches do
+# not determine it: a match stands twice, or all lie on one plane, to float32 accuracy.
+SINGULAR = 1e-7
+
+
+@dataclass(frozen=True)
+class Fundamental:
+    """Epipolar geometries. Rows (x1, y1, x2, y2); parameters: F by rows, x2' F x1 = 0.
+
+    solver="8-point" solves in Hartley's coordinates and takes the nearest matrix
+    of rank 2; "7-point" gives the up to three matrices of rank 2 that fit seven
+    matches exactly. The residual is the Sampson distance in pixels, the
+    first-order distance of the match to the nearest one that satisfies F.
+    """
+
+    solver: str = "8-point"
+
+    name: ClassVar[str] = "fundamental"
+    n_features: ClassVar[int | None] = 4
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+    views: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        check_choice("solver", self.solver, ["7-point", "8-point"])
+
+    @property
+    def max_models(self) -> int:
+        return 3 if self.solver == "7-point" else 1
+
+    def sample_size(self, d: int) -> int:
+        return 7 if self.solver == "7-point" else 8
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        frames, points = normalised(samples)
+        F = np.zeros((len(samples), self.max_models, 3, 3))
+        valid = np.zeros((len(samples), self.max_models), np.bool_)
+        if self.solver == "7-point":
+            _seven_points(frames, points, F, valid)
+        else:
+            _eight_points(frames, points, F, valid)
+            U, S, Vt = np.linalg.svd(F)
+            valid &= S[..., 1] > SINGULAR * S[..., 0]
+            S[..., 2] = 0
+            F = (U * S[..., None, :]) @ Vt
+        left = frame_matrices(frames, 1).transpose(0, 2, 1)[:, None]
+        F = left @ F @ frame_matrices(frames, 0)[:, None]
+        return F.reshape(len(samples), -1, 9), valid
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        _sampson(X, np.ascontiguousarray(params.T), out)
+        return out
+
+
+@jit
+def _system(points, A):  # type: ignore[no-untyped-def]
+    """One row of A (k, 9) for each match: x2' F x1 = 0."""
+    for j in range(A.shape[0]):
+        x1, y1, x2, y2 = points[0, j, 0], points[0, j, 1], points[1, j, 0], points[1, j, 1]
+        A[j, 0], A[j, 1], A[j, 2] = x2 * x1, x2 * y1, x2
+        A[j, 3], A[j, 4], A[j, 5] = y2 * x1, y2 * y1, y2
+        A[j, 6], A[j, 7], A[j, 8] = x1, y1, 1.0
+
+
+@jit
+def _null_vectors(A, order, out):  # type: ignore[no-untyped-def]
+    """Unit vectors out (9 - k, 9) with A out' = 0, by elimination with complete pivoting.
+
+    A (k, 9) is overwritten. False if its rank is below k. O(k**2 * 9).
+    """
+    k, c = A.shape
+    for j in range(c):
+        order[j] = j
+    first = 0.0
+    for step in range(k):
+        big, at_row, at_col = -1.0, step, step
+        for i in range(step, k):
+            for j in range(step, c):
+                if abs(A[i, j]) > big:
+                    big, at_row, at_col = abs(A[i, j]), i, j
+        first = big if step == 0 else first
+        if not big > SINGULAR * first:
+            return False
+        for j in range(c):
+            A[step, j], A[at_row, j] = A[at_row, j], A[step, j]
+        for i in range(k):
+            A[i, step], A[i, at_col] = A[i, at_col], A[i, step]
+        order[step], order[at_col] = order[at_col], order[step]
+        for i in range(k):
+            if i != step:
+                factor = A[i, step] / A[step, step]
+                for j in range(step, c):
+                    A[i, j] -= factor * A[step, j]
+    for f in range(c - k):
+        out[f, :] = 0.0
+        out[f, order[k + f]] = 1.0
+        norm = 1.0
+        for i in range(k):
+            value = -A[i, k + f] / A[i, i]
+            out[f, order[i]] = value
+            norm += value * value
+        norm = np.sqrt(norm)
+        for j in range(c):
+            out[f, j] /= norm
+    return True
+
+
+@jit
+def _eight_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
+    """The linear solution, not yet of rank 2. O(s)."""
+    A, order, null = np.empty((8, 9)), np.empty(9, np.int64), np.empty((1, 9))
+    for i in range(points.shape[0]):
+        if frames[i, 0, 2] == 0.0 or frames[i, 1, 2] == 0.0:
+            continue
+        _system(points[i], A)
+        if _null_vectors(A, order, null):
+            F[i, 0] = null[0].reshape(3, 3)
+            valid[i, 0] = True
+
+
+@jit
+def _mixed_det(P, Q, R):  # type: ignore[no-untyped-def]
+    """Determinant of the matrix with the first row of P, the second of Q, the third of R."""
+    return (
+        P[0] * (Q[4] * R[8] - Q[5] * R[7])
+        - P[1] * (Q[3] * R[8] - Q[5] * R[6])
+        + P[2] * (Q[3] * R[7] - Q[4] * R[6])
+    )
+
+
+@jit
+def _real_roots(c3, c2, c1, c0, roots):  # type: ignore[no-untyped-def]
+    """Real roots of c3 x^3 + c2 x^2 + c1 x + c0, polished by Newton; returns how many."""
+    largest = max(abs(c3), abs(c2), abs(c1), abs(c0))
+    count = 0
+    if abs(c3) > 1e-12 * largest:
+        a, b, c = c2 / c3, c1 / c3, c0 / c3
+        q, r = (a * a - 3 * b) / 9, (2 * a * a * a - 9 * a * b + 27 * c) / 54
+        if r * r < q * q * q:
+            angle = np.arccos(min(1.0, max(-1.0, r / np.sqrt(q * q * q))))
+            for k in range(3):
+                roots[k] = -2 * np.sqrt(q) * np.cos((angle + 2 * np.pi * (k - 1)) / 3) - a / 3
+            count = 3
+        else:
+            s = -np.sign(r) * (abs(r) + np.sqrt(r * r - q * q * q)) ** (1 / 3)
+            roots[0] = s + (q / s if s != 0 else 0.0) - a / 3
+            count = 1
+    elif abs(c2) > 1e-12 * largest:
+        inside = c1 * c1 - 4 * c2 * c0
+        if inside >= 0:
+            # The form without cancellation between c1 and the square root.
+            t = -0.5 * (c1 + (np.sqrt(inside) if c1 >= 0 else -np.sqrt(inside)))
+            roots[0] = t / c2
+            roots[1] = c0 / t if t != 0 else roots[0]
+            count = 2
+    elif abs(c1) > 0:
+        roots[0] = -c0 / c1
+        count = 1
+    for k in range(count):
+        for _ in range(2):
+            x = roots[k]
+            slope = (3 * c3 * x + 2 * c2) * x + c1
+            if slope != 0:
+                roots[k] = x - (((c3 * x + c2) * x + c1) * x + c0) / slope
+    return count
+
+
+@jit
+def _seven_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
+    """det(F1 + x F2) = 0 on the two-dimensional null space. O(s)."""
+    A, order, null = np.empty((7, 9)), np.empty(9, np.int64), np.empty((2, 9))
+    roots = np.empty(3)
+    for i in range(points.shape[0]):
+        if frames[i, 0, 2] == 0.0 or frames[i, 1, 2] == 0.0:
+            continue
+        _system(points[i], A)
+        if not _null_vectors(A, order, null):
+            continue
+        P, Q = null[0], null[1]
+        c0, c3 = _mixed_det(P, P, P), _mixed_det(Q, Q, Q)
+        c1 = _mixed_det(Q, P, P) + _mixed_det(P, Q, P) + _mixed_det(P, P, Q)
+        c2 = _mixed_det(P, Q, Q) + _mixed_det(Q, P, Q) + _mixed_det(Q, Q, P)
+        for k in range(_real_roots(c3, c2, c1, c0, roots)):
+            M = P + roots[k] * Q
+            norm = np.sqrt(np.sum(M * M))
+            if np.isfinite(norm) and norm > 0:
+                F[i, k] = (M / norm).reshape(3, 3)
+                valid[i, k] = True
+
+
+@jit
+def _sampson(X, F, out):  # type: ignore[no-untyped-def]
+    """|x2' F x1| over the norm of its gradient. O(n m), F (9, m)."""
+    for i in range(X.shape[0]):
+        x1, y1, x2, y2 = X[i, 0], X[i, 1], X[i, 2], X[i, 3]
+        for j in range(out.shape[1]):
+            ax = F[0, j] * x1 + F[1, j] * y1 + F[2, j]
+            ay = F[3, j] * x1 + F[4, j] * y1 + F[5, j]
+            az = F[6, j] * x1 + F[7, j] * y1 + F[8, j]
+            bx = F[0, j] * x2 + F[3, j] * y2 + F[6, j]
+            by = F[1, j] * x2 + F[4, j] * y2 + F[7, j]
+            error = abs(x2 * ax + y2 * ay + az)
+            # Both points on their epipoles satisfy F whatever it is: 0, not 0 / 0.
+            out[i, j] = error / np.sqrt(ax * ax + ay * ay + bx * bx + by * by) if error > 0 else 0.0

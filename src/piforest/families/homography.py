@@ -1,0 +1,139 @@
+"""Homographies between two images, from four matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Bools, Floats
+from ._matches import frame_matrices, image_matrices, normalised
+
+# Twice the area of a triangle of matches, in coordinates of spread sqrt(2), below
+# which the three are collinear: about a thousandth of a pixel in a usual image.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class Homography:
+    """Plane-induced maps. Rows (x1, y1, x2, y2); parameters: H by rows, x2 ~ H x1.
+
+    The residual is the symmetric transfer error sqrt((|x2 - H x1|^2 +
+    |x1 - H^-1 x2|^2) / 2) in pixels, infinite behind the camera. A sample is
+    degenerate if three of its matches are collinear in an image, or if no plane
+    in front of both cameras can give it (the matches turn inside out).
+    """
+
+    name: ClassVar[str] = "homography"
+    n_features: ClassVar[int | None] = 4
+    max_models: ClassVar[int] = 1
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+    views: ClassVar[int] = 2
+
+    def sample_size(self, d: int) -> int:
+        return 4
+
+    def codimension(self, d: int) -> int:
+        return 2
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        frames, points = normalised(samples)
+        H = np.zeros((len(samples), 3, 3))
+        valid = np.zeros(len(samples), np.bool_)
+        _four_points(frames, points, H, valid)
+        H = image_matrices(frames, 1) @ H @ frame_matrices(frames, 0)
+        return H.reshape(-1, 1, 9), valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        # Not by LAPACK: its pivots, and so the last bit, would depend on the unit of length.
+        inverse = np.empty_like(params)
+        _invert_all(params.reshape(-1, 3, 3), inverse.reshape(-1, 3, 3))
+        _transfer_errors(X, np.ascontiguousarray(params.T), np.ascontiguousarray(inverse.T), out)
+        return out
+
+
+@jit
+def _area(p, a, b, c):  # type: ignore[no-untyped-def]
+    """Twice the signed area of a triangle."""
+    return (p[b, 0] - p[a, 0]) * (p[c, 1] - p[a, 1]) - (p[b, 1] - p[a, 1]) * (p[c, 0] - p[a, 0])
+
+
+@jit
+def _basis(p, rounding, B):  # type: ignore[no-untyped-def]
+    """B (3, 3) maps the standard projective basis to four points; False if three are collinear."""
+    areas = np.array([_area(p, 3, 1, 2), _area(p, 0, 3, 2), _area(p, 0, 1, 3), _area(p, 0, 1, 2)])
+    if np.abs(areas).min() <= FLAT + 16 * rounding:
+        return False
+    for k in range(3):
+        weight = areas[k] / areas[3]
+        B[0, k] = weight * p[k, 0]
+        B[1, k] = weight * p[k, 1]
+        B[2, k] = weight
+    return True
+
+
+@jit
+def _invert(B, out):  # type: ignore[no-untyped-def]
+    """out = adj(B) / det(B) for a 3 x 3 matrix."""
+    for r in range(3):
+        for c in range(3):
+            r1, r2 = (c + 1) % 3, (c + 2) % 3
+            c1, c2 = (r + 1) % 3, (r + 2) % 3
+            out[r, c] = B[r1, c1] * B[r2, c2] - B[r1, c2] * B[r2, c1]
+    det = B[0, 0] * out[0, 0] + B[0, 1] * out[1, 0] + B[0, 2] * out[2, 0]
+    for r in range(3):
+        for c in range(3):
+            out[r, c] /= det
+
+
+@jit
+def _invert_all(H, out):  # type: ignore[no-untyped-def]
+    for j in range(H.shape[0]):
+        _invert(H[j], out[j])
+
+
+@jit
+def _four_points(frames, points, H, valid):  # type: ignore[no-untyped-def]
+    """H = B2 inv(B1), of unit norm. The fourth match has depth 1, so the signs of the
+    other three depths are those of B2's and B1's weights: all must agree. O(s)."""
+    B1, B2, inverse = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    for i in range(points.shape[0]):
+        if frames[i, 0, 2] == 0.0 or frames[i, 1, 2] == 0.0:
+            continue
+        if not _basis(points[i, 0], frames[i, 0, 3], B1):
+            continue
+        if not _basis(points[i, 1], frames[i, 1, 3], B2):
+            continue
+        if min(B1[2, 0] * B2[2, 0], B1[2, 1] * B2[2, 1], B1[2, 2] * B2[2, 2]) <= 0:
+            continue
+        _invert(B1, inverse)
+        norm = 0.0
+        for r in range(3):
+            for c in range(3):
+                h = B2[r, 0] * inverse[0, c] + B2[r, 1] * inverse[1, c] + B2[r, 2] * inverse[2, c]
+                H[i, r, c] = h
+                norm += h * h
+        norm = np.sqrt(norm)
+        for r in range(3):
+            for c in range(3):
+                H[i, r, c] /= norm
+        valid[i] = True
+
+
+@jit
+def _transfer_errors(X, H, G, out):  # type: ignore[no-untyped-def]
+    """H and its inverse G (9, m). O(n m)."""
+    for i in range(X.shape[0]):
+        x1, y1, x2, y2 = X[i, 0], X[i, 1], X[i, 2], X[i, 3]
+        for j in range(out.shape[1]):
+            w2 = H[6, j] * x1 + H[7, j] * y1 + H[8, j]
+            w1 = G[6, j] * x2 + G[7, j] * y2 + G[8, j]
+            ax = x2 - (H[0, j] * x1 + H[1, j] * y1 + H[2, j]) / w2
+            ay = y2 - (H[3, j] * x1 + H[4, j] * y1 + H[5, j]) / w2
+            bx = x1 - (G[0, j] * x2 + G[1, j] * y2 + G[2, j]) / w1
+            by = y1 - (G[3, j] * x2 + G[4, j] * y2 + G[5, j]) / w1
+            error = np.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
+            out[i, j] = error if w1 > 0 and w2 > 0 else np.inf

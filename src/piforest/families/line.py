@@ -1,0 +1,74 @@
+"""Lines in any number of dimensions, from two points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Bools, Floats
+
+
+@dataclass(frozen=True)
+class Line:
+    """Lines in d >= 2 dimensions. Parameters: a point and a unit direction, p = 2 d."""
+
+    name: ClassVar[str] = "line"
+    n_features: ClassVar[int | None] = None
+    max_models: ClassVar[int] = 1
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+
+    def sample_size(self, d: int) -> int:
+        return 2
+
+    def codimension(self, d: int) -> int:
+        return d - 1
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        start, end = samples[:, 0], samples[:, 1]
+        direction = end - start
+        length = np.sqrt(np.sum(direction**2, axis=1))
+        # Two points closer than the rounding of their coordinates are one point.
+        valid = length > 4 * np.finfo(float).eps * np.abs(samples).max(axis=(1, 2))
+        direction = direction / np.where(valid, length, 1)[:, None]
+        return np.concatenate([start, direction], axis=1)[:, None, :], valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        columns = np.ascontiguousarray(params.T)
+        if X.shape[1] == 2:
+            _distances_2d(X, columns, out)
+        else:
+            _distances(X, columns, out)
+        return out
+
+
+@jit
+def _distances_2d(X, params, out):  # type: ignore[no-untyped-def]
+    """|cross product with the direction|. O(n m), params (4, m)."""
+    px, py, ux, uy = params[0], params[1], params[2], params[3]
+    for i in range(X.shape[0]):
+        x, y = X[i, 0], X[i, 1]
+        for j in range(out.shape[1]):
+            out[i, j] = abs(ux[j] * (y - py[j]) - uy[j] * (x - px[j]))
+
+
+@jit
+def _distances(X, params, out):  # type: ignore[no-untyped-def]
+    """|x - p minus its part along the direction|. O(n m d), params (2 d, m)."""
+    d = X.shape[1]
+    along = np.empty(out.shape[1])
+    for i in range(X.shape[0]):
+        along[:] = 0.0
+        for c in range(d):
+            for j in range(out.shape[1]):
+                along[j] += (X[i, c] - params[c, j]) * params[d + c, j]
+        out[i, :] = 0.0
+        for c in range(d):
+            for j in range(out.shape[1]):
+                across = X[i, c] - params[c, j] - along[j] * params[d + c, j]
+                out[i, j] += across * across
+        for j in range(out.shape[1]):
+            out[i, j] = np.sqrt(out[i, j])

@@ -1,0 +1,90 @@
+"""The trees as flat arrays: they pickle, save and travel as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import trees as kernels
+from .._random import Stream
+from ..protocols import Floats
+from .path_length import expected_depth, height_limit
+
+_NO_NODES = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class FlatForest:
+    """PI-Trees of `max_samples` pool points each, `branching` seeds a node.
+
+    Tree i has the nodes roots[i] to roots[i + 1]; `first_child` counts from its
+    root, so that forests are joined by putting their arrays end to end.
+    """
+
+    max_samples: int
+    branching: int
+    roots: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    first_child: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
+    seed: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
+    size: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
+
+    def __len__(self) -> int:
+        return len(self.roots) - 1
+
+    @property
+    def height_limit(self) -> int:
+        return height_limit(self.max_samples, self.branching)
+
+    @cached_property
+    def depths(self) -> Floats:
+        """c_b(0 .. psi)."""
+        return expected_depth(self.max_samples, self.branching)
+
+    @property
+    def normaliser(self) -> float:
+        """c_b(psi)."""
+        return float(self.depths[-1])
+
+    def grow(self, D: Floats, stream: Stream, trees: range) -> FlatForest:
+        """A forest of these trees alone; tree i depends on (D, stream, i)."""
+        splits = (self.max_samples - 1) // (self.branching - 1)
+        most = 1 + self.branching * splits
+        first_child, seed, size = (np.empty(most, np.int32) for _ in range(3))
+        grown = []
+        for tree in trees:
+            key = np.uint64(stream.child(tree).key)
+            nodes = kernels.grow_tree(
+                D, key, self.max_samples, self.branching, self.height_limit, first_child, seed, size
+            )
+            grown.append((first_child[:nodes].copy(), seed[:nodes].copy(), size[:nodes].copy()))
+        return FlatForest(
+            self.max_samples,
+            self.branching,
+            np.concatenate([[0], np.cumsum([len(tree[0]) for tree in grown])]).astype(np.int64),
+            *(np.concatenate([tree[k] for tree in grown]) for k in range(3)),
+        )
+
+    def path_lengths(self, D: Floats) -> Floats:
+        """D (rows, pool) to path lengths (rows, t)."""
+        out = np.empty((len(D), len(self)))
+        kernels.descend(
+            D, self.roots, self.first_child, self.seed, self.depths[self.size], self.branching, out
+        )
+        return out
+
+
+def join(forests: Sequence[FlatForest]) -> FlatForest:
+    """All trees of all forests, in order."""
+    nodes = np.concatenate([np.diff(forest.roots) for forest in forests])
+    return FlatForest(
+        forests[0].max_samples,
+        forests[0].branching,
+        np.concatenate([[0], np.cumsum(nodes)]).astype(np.int64),
+        np.concatenate([forest.first_child for forest in forests]),
+        np.concatenate([forest.seed for forest in forests]),
+        np.concatenate([forest.size for forest in forests]),
+    )

@@ -1,0 +1,77 @@
+"""A forest, the pool of rows that its trees are made of, and the metric between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from .._kernels import trees as kernels
+from .._random import Stream
+from .._rows import SparseRows
+from ..protocols import Bools, Floats, Metric
+from .flat import FlatForest, join
+
+# A block's table of distances takes at most this much memory.
+_TABLE_BYTES = 8 * 2**20
+
+
+class PooledForest:
+    """Path lengths and scores of rows: their distances to the pool, then look-ups.
+
+    A row that prefers nothing, under a metric for which zeros mean that, does not
+    descend: its path length is 1 in every tree, the least possible.
+    """
+
+    def __init__(self, metric: Metric, pool: Any, forest: FlatForest) -> None:
+        self.metric = metric
+        self.pool = pool
+        self.forest = forest
+        prepare = getattr(metric, "prepare", None)
+        self._index = pool if prepare is None else prepare(pool)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PooledForest, (self.metric, self.pool, self.forest)
+
+    def grow(
+        self, D: Floats, n_estimators: int, stream: Stream, n_jobs: int | None
+    ) -> PooledForest:
+        """The same pool with trees, from D (pool, pool); in parallel, with the same result."""
+        parts = min(effective_n_jobs(n_jobs), n_estimators)
+        cuts = [n_estimators * k // parts for k in range(parts + 1)]
+        grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(self.forest.grow)(D, stream, range(cuts[k], cuts[k + 1])) for k in range(parts)
+        )
+        return PooledForest(self.metric, self.pool, join(grown))
+
+    @property
+    def block_rows(self) -> int:
+        """How many rows to score at a time."""
+        return max(16, min(1024, _TABLE_BYTES // (8 * len(self.pool))))
+
+    def table(self, rows: Any) -> Floats:
+        """Distances (rows, pool)."""
+        return np.ascontiguousarray(self.metric.pairwise(rows, self._index), np.float64)
+
+    def path_lengths(self, rows: Any, D: Floats | None = None) -> Floats:
+        """(rows, t); D is their table where it is known already."""
+        lengths = self.forest.path_lengths(self.table(rows) if D is None else D)
+        lengths[empty_rows(self.metric, rows)] = 1.0
+        return lengths
+
+    def scores(self, rows: Any, D: Floats | None = None) -> Floats:
+        """(rows,) anomaly scores in (0, 1]."""
+        lengths = self.path_lengths(rows, D)
+        out = np.empty(len(lengths))
+        kernels.scores(lengths, self.forest.normaliser, out)
+        return out
+
+
+def empty_rows(metric: Metric, rows: Any) -> Bools:
+    """Which rows prefer nothing."""
+    if not metric.empty_rows:
+        return np.zeros(len(rows), np.bool_)
+    if isinstance(rows, SparseRows):
+        return np.asarray(rows.counts == 0)
+    return np.asarray(~np.any(np.asarray(rows) != 0, axis=1))

@@ -1,0 +1,72 @@
+"""Distances between rows: one file for each kind, one line here for each name.
+
+>>> from piforest.metrics import get_metric
+>>> get_metric("tanimoto").pairwise([[1.0, 0.5, 0.0]], [[1.0, 0.5, 0.0], [0.0, 0.0, 1.0]])
+array([[0., 1.]])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .._registry import Registry
+from .._rows import SparseRows
+from ..protocols import Metric
+
+METRICS = Registry(
+    "metric",
+    {
+        "braycurtis": "piforest.metrics.cdist:BrayCurtis",
+        "canberra": "piforest.metrics.cdist:Canberra",
+        "chebyshev": "piforest.metrics.cdist:Chebyshev",
+        "cosine": "piforest.metrics.overlap:Cosine",
+        "euclidean": "piforest.metrics.lp:Euclidean",
+        "hamming": "piforest.metrics.cdist:Hamming",
+        "jaccard": "piforest.metrics.overlap:Jaccard",
+        "manhattan": "piforest.metrics.lp:Manhattan",
+        "minkowski": "piforest.metrics.cdist:Minkowski",
+        "precomputed": "piforest.metrics.custom:Precomputed",
+        "ruzicka": "piforest.metrics.overlap:Ruzicka",
+        "tanimoto": "piforest.metrics.overlap:Tanimoto",
+    },
+)
+
+
+def list_metrics() -> list[str]:
+    """The names that `metric=` takes."""
+    return METRICS.names()
+
+
+def get_metric(name: str, **options: Any) -> Metric:
+    """A metric by its name, with its own options."""
+    metric: Metric = METRICS.get(name, **options)
+    return metric
+
+
+def resolve_metric(metric: Any) -> Metric:
+    """A name, an object with `pairwise`, or any function d(a, b)."""
+    if isinstance(metric, str):
+        return get_metric(metric)
+    if not isinstance(metric, type) and callable(getattr(metric, "pairwise", None)):
+        return metric  # type: ignore[no-any-return]
+    if callable(metric):
+        from .custom import Callable
+
+        return Callable(metric)
+    raise ValueError(
+        f"metric must be one of {list_metrics()}, a function d(a, b), or an object with the "
+        f"members of piforest.protocols.Metric, got {metric!r}."
+    )
+
+
+def as_rows(metric: Metric, X: Any) -> Any:
+    """X in the layout that the metric works on: its own `rows(X)`, or a dense array."""
+    own = getattr(metric, "rows", None)
+    if own is not None:
+        return own(X)
+    if isinstance(X, SparseRows):
+        X = X.to_csr()
+    return X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)

@@ -1,0 +1,152 @@
+"""What a family, a sampler, a kernel, a metric and a forest must offer.
+
+These are protocols: write a class with these names and pass an instance where
+a built-in name goes. `piforest.checks` tests the laws that signatures cannot
+say.
+
+Letters used in shapes, here and everywhere: n points, d columns, s samples,
+k points in a minimal sample, q models a sample, m models, p parameters,
+t trees, b branches.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._random import Stream
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+@runtime_checkable
+class ModelFamily(Protocol):
+    """A family of parametric models: stateless, hashable, configured by `__init__` alone.
+
+    Two members are optional. `extent(X)` is a robust size of the data in the
+    units of the residuals; `piforest.families.extent` is used without it.
+    `views` is the number of column groups that move on their own: 2 for
+    matches, rows (x1, y1, x2, y2); 1 without it.
+    """
+
+    @property
+    def name(self) -> str:
+        """As in the registry, for messages."""
+        ...
+
+    @property
+    def n_features(self) -> int | None:
+        """Columns it needs; None: any number that leaves a codimension of at least 1."""
+        ...
+
+    @property
+    def max_models(self) -> int:
+        """q: the most models that one minimal sample can give."""
+        ...
+
+    @property
+    def symmetries(self) -> frozenset[str]:
+        """Of "translation", "rotation", "scale": what the residuals are invariant under."""
+        ...
+
+    def sample_size(self, d: int) -> int:
+        """k, the points in a minimal sample when X has d columns."""
+        ...
+
+    def codimension(self, d: int) -> int:
+        """Columns minus the dimension of a structure: line d - 1, homography 2, fundamental 1."""
+        ...
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        """(s, k, d) to parameters (s, q, p) and valid (s, q); bad geometry is never an error."""
+        ...
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        """(n, d), (m, p) to distances (n, m) >= 0, in the units of X, not squared.
+
+        Row i depends on row i alone. Infinity is a distance, NaN is not.
+        """
+        ...
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """Which points make a minimal sample."""
+
+    @property
+    def name(self) -> str:
+        """As in the registry, for messages."""
+        ...
+
+    def draw(
+        self,
+        X: Floats,
+        size: int,
+        n_samples: int,
+        stream: Stream,
+        *,
+        quality: Floats | None = None,
+        groups: Ints | None = None,
+    ) -> Ints:
+        """(n_samples, size) rows of X, distinct in each sample; sample i from (stream, i) alone."""
+        ...
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """How much a point at distance r prefers a model."""
+
+    @property
+    def cutoff(self) -> float:
+        """In sigmas; beyond it the preference is 0."""
+        ...
+
+    def __call__(self, r: Floats, sigma: Floats) -> Floats:
+        """Elementwise, in [0, 1], not increasing in r."""
+        ...
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """A distance between rows.
+
+    Two members are optional. `rows(X)` turns a dense array, a SciPy sparse matrix
+    or sparse preferences into what `pairwise` takes; dense arrays without it.
+    `prepare(B)` is what is worth computing once for a pool.
+    """
+
+    @property
+    def name(self) -> str:
+        """As in the registry, for messages."""
+        ...
+
+    @property
+    def empty_rows(self) -> bool:
+        """Does a row of zeros mean "no preference"? tanimoto: yes; euclidean: no."""
+        ...
+
+    def pairwise(self, A: Any, B: Any) -> Floats:
+        """(a, .), (c, .) to distances (a, c); each entry depends on its two rows alone."""
+        ...
+
+
+@runtime_checkable
+class Forest(Protocol):
+    """Trees over a pool of points that see nothing but a table of distances."""
+
+    @property
+    def normaliser(self) -> float:
+        """score = 2 ** (-mean path length / normaliser)."""
+        ...
+
+    def grow(self, D: Floats, stream: Stream, trees: range) -> Forest:
+        """A forest of these trees. D is (pool, pool); tree i depends on (stream, i) alone."""
+        ...
+
+    def path_lengths(self, D: Floats) -> Floats:
+        """D (rows, pool) to (rows, t); row i depends on row i alone."""
+        ...

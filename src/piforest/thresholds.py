@@ -1,0 +1,50 @@
+"""From anomaly scores to a threshold: scores above it are anomalies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .protocols import Floats
+
+
+def otsu(scores: Floats) -> float:
+    """The cut that splits the scores into two classes of least variance within (Otsu).
+
+    It lies midway between two distinct neighbouring scores. If all scores are
+    equal, it is that score, and nothing lies above it.
+    """
+    ordered = np.sort(scores)
+    below = np.arange(1, len(ordered))
+    above = len(ordered) - below
+    # Centred first, so that the sums keep their digits when scores are close together.
+    sums = np.cumsum(ordered - ordered.mean())
+    gap = sums[:-1] / below - (sums[-1] - sums[:-1]) / above
+    between = np.where(ordered[1:] > ordered[:-1], below * above * gap**2, -1.0)
+    if not (between >= 0).any():
+        return float(ordered[-1])
+    at = int(np.argmax(between))
+    return midway(ordered[at], ordered[at + 1])
+
+
+def share(scores: Floats, contamination: float) -> float:
+    """The cut above which lie at most contamination * n scores.
+
+    It lies midway between two distinct neighbouring scores. Where ties at the top
+    would leave nothing above it, the whole tied block lies above. If all scores
+    are equal, or fewer than one score may be flagged, nothing lies above.
+    """
+    ordered = np.sort(scores)
+    n = len(ordered)
+    allowed = int(np.floor(contamination * n + 1e-9))
+    steps = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
+    if allowed == 0 or len(steps) == 0:
+        return float(ordered[-1])
+    fitting = steps[steps >= n - allowed]
+    at = int(fitting[0] if len(fitting) else steps[-1])
+    return midway(ordered[at - 1], ordered[at])
+
+
+def midway(low: float, high: float) -> float:
+    """A number t with low <= t < high, half-way where floats allow it."""
+    middle = float(low + (high - low) / 2)
+    return middle if middle < high else float(low)
