@@ -1,0 +1,251 @@
+"""Slow, obvious twins of everything fast: the paper's pseudocode in plain Python and NumPy.
+
+Where the paper is silent the conventions are those of the docs: empty rows,
+ties, the height limit, c_b(n). Random decisions are words of the same streams.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb, sqrt
+
+import numpy as np
+
+from piforest._random import below, mix
+
+# --- minimal samples and models
+
+
+def draw_samples(key, n, size, n_samples):
+    """Distinct numbers: the j-th draw picks among those that are left, in ascending order."""
+    samples = []
+    for i in range(n_samples):
+        left = list(range(n))
+        row_key = mix(key, i)
+        samples.append([left.pop(int(below(mix(row_key, j), len(left)))) for j in range(size)])
+    return np.array(samples)
+
+
+def solve_line(sample):
+    a, b = sample
+    return np.concatenate([a, (b - a) / np.linalg.norm(b - a)])
+
+
+def solve_circle(sample):
+    """x^2 + y^2 + a x + b y + c = 0 through three points."""
+    A = np.column_stack([sample, np.ones(3)])
+    a, b, c = np.linalg.solve(A, -np.sum(sample**2, axis=1))
+    return np.array([-a / 2, -b / 2, sqrt(a * a / 4 + b * b / 4 - c)])
+
+
+def hartley(points):
+    centre = points.mean(axis=0)
+    scale = sqrt(2) / np.linalg.norm(points - centre, axis=1).mean()
+    T = np.array([[scale, 0, -scale * centre[0]], [0, scale, -scale * centre[1]], [0, 0, 1]])
+    return (points - centre) * scale, T
+
+
+def solve_homography(sample):
+    """Direct linear transform in Hartley's coordinates; the null vector by SVD."""
+    (p, T1), (q, T2) = hartley(sample[:, :2]), hartley(sample[:, 2:])
+    rows = []
+    for (x, y), (u, v) in zip(p, q):
+        rows.append([x, y, 1, 0, 0, 0, -u * x, -u * y, -u])
+        rows.append([0, 0, 0, x, y, 1, -v * x, -v * y, -v])
+    H = np.linalg.svd(np.array(rows))[2][-1].reshape(3, 3)
+    H = np.linalg.inv(T2) @ H @ T1
+    return (H * np.sign((H @ [*sample[0, :2], 1])[2])).ravel()
+
+
+def solve_fundamental(sample):
+    """Eight points in Hartley's coordinates; null vector and rank 2 by SVD."""
+    (p, T1), (q, T2) = hartley(sample[:, :2]), hartley(sample[:, 2:])
+    A = np.array([np.outer([*b, 1], [*a, 1]).ravel() for a, b in zip(p, q)])
+    U, S, Vt = np.linalg.svd(np.linalg.svd(A)[2][-1].reshape(3, 3))
+    return (T2.T @ U @ np.diag([S[0], S[1], 0]) @ Vt @ T1).ravel()
+
+
+SOLVE = {
+    "line": solve_line,
+    "circle": solve_circle,
+    "homography": solve_homography,
+    "fundamental": solve_fundamental,
+}
+
+# --- residuals
+
+
+def residual_line(x, theta):
+    d = len(x)
+    v, u = x - theta[:d], theta[d:]
+    return np.linalg.norm(v - (v @ u) * u)
+
+
+def residual_circle(x, theta):
+    return abs(np.linalg.norm(x - theta[:2]) - theta[2])
+
+
+def _transfer(H, p, q):
+    mapped = H @ [*p, 1]
+    return np.inf if mapped[2] <= 0 else np.linalg.norm(q - mapped[:2] / mapped[2])
+
+
+def residual_homography(x, theta):
+    H = theta.reshape(3, 3)
+    there, back = _transfer(H, x[:2], x[2:]), _transfer(np.linalg.inv(H), x[2:], x[:2])
+    return sqrt((there**2 + back**2) / 2)
+
+
+def residual_fundamental(x, theta):
+    F, p, q = theta.reshape(3, 3), np.array([*x[:2], 1]), np.array([*x[2:], 1])
+    gradient = np.concatenate([(F @ p)[:2], (F.T @ q)[:2]])
+    return abs(q @ F @ p) / np.linalg.norm(gradient)
+
+
+RESIDUAL = {
+    "line": residual_line,
+    "circle": residual_circle,
+    "homography": residual_homography,
+    "fundamental": residual_fundamental,
+}
+
+
+def residuals(name, X, params):
+    return np.array([[RESIDUAL[name](x, theta) for theta in params] for x in X])
+
+
+# --- preferences, equation (1), in fixed point
+
+PHI = {
+    "gaussian": lambda r, sigma: np.exp(-(r**2) / (2 * sigma**2)),
+    "paper": lambda r, sigma: np.exp(-(r**2) / sigma),
+    "binary": lambda r, sigma: 1.0,
+}
+
+
+def preferences(R, sigma, kernel):
+    """(n, m) integers 0 .. 127."""
+    P = np.zeros(R.shape, np.int64)
+    for i, j in np.ndindex(*R.shape):
+        if R[i, j] <= 3 * sigma:
+            P[i, j] = int(np.floor(127 * PHI[kernel](R[i, j], sigma) + 0.5))
+    return P
+
+
+# --- distances
+
+
+def tanimoto(a, b):
+    """Equation (4); 1 where a row is empty."""
+    dot = a @ b
+    union = a @ a + b @ b - dot
+    return 1 - dot / union if union > 0 else 1.0
+
+
+def jaccard(a, b):
+    either = np.sum((a != 0) | (b != 0))
+    return 1 - np.sum((a != 0) & (b != 0)) / either if either else 1.0
+
+
+def ruzicka(a, b):
+    union = np.sum(np.maximum(a, b))
+    return 1 - np.sum(np.minimum(a, b)) / union if union > 0 else 1.0
+
+
+def cosine(a, b):
+    norms = np.linalg.norm(a) * np.linalg.norm(b)
+    return 1 - a @ b / norms if norms > 0 else 1.0
+
+
+DISTANCE = {
+    "tanimoto": tanimoto,
+    "jaccard": jaccard,
+    "ruzicka": ruzicka,
+    "cosine": cosine,
+    "euclidean": lambda a, b: sqrt(np.sum((a - b) ** 2)),
+    "manhattan": lambda a, b: np.sum(np.abs(a - b)),
+    "chebyshev": lambda a, b: np.max(np.abs(a - b)),
+    "hamming": lambda a, b: np.mean(a != b),
+    "minkowski": lambda a, b: np.sum(np.abs(a - b) ** 3) ** (1 / 3),
+}
+
+
+def table(name, A, B):
+    return np.array([[DISTANCE[name](a, b) for b in B] for a in A], dtype=float)
+
+
+# --- the forest, Algorithms 2 to 4
+
+
+def subsample(key, pool, psi):
+    words = [(int(mix(mix(key, 0), row)), row) for row in range(pool)]
+    return sorted(row for _, row in sorted(words)[:psi])
+
+
+def pi_tree(D, P, e, limit, b, key, number=0):
+    """Algorithm 2. A leaf is its size; a node is (seeds, children)."""
+    if e >= limit or len(P) < b:
+        return len(P)
+    node_key = mix(mix(key, 1), number)
+    seeds = [row for _, row in sorted((int(mix(node_key, row)), row) for row in P)[:b]]
+    cells = [[] for _ in seeds]
+    for row in P:
+        cells[_growing_cell(D, row, seeds, node_key)].append(row)
+    children = [
+        pi_tree(D, cell, e + 1, limit, b, key, b * number + k + 1) for k, cell in enumerate(cells)
+    ]
+    return seeds, children
+
+
+def _growing_cell(D, row, seeds, node_key):
+    if row in seeds:
+        return seeds.index(row)
+    distances = [D[row, seed] for seed in seeds]
+    nearest = [k for k, distance in enumerate(distances) if distance == min(distances)]
+    return nearest[int(below(mix(mix(node_key, row), 0), len(nearest)))]
+
+
+def pi_forest(D, stream, t, psi, b):
+    """Algorithm 3."""
+    limit = height_limit(psi, b)
+    forest = []
+    for tree in range(t):
+        key = stream.child(tree).key
+        forest.append(pi_tree(D, subsample(key, len(D), psi), 0, limit, b, key))
+    return forest
+
+
+def height_limit(psi, b):
+    return next(limit for limit in range(100) if b**limit >= psi)
+
+
+@cache
+def c(n, b):
+    """Expected depth of n points, all splits into b non-empty parts equally likely."""
+    if n <= 1:
+        return 0.0
+    if b == 2:
+        return 2 * sum(1 / i for i in range(1, n)) - 2 * (n - 1) / n
+    if n < b:
+        return 1.0
+    return 1 + sum(
+        b * (j / n) * comb(n - j - 1, b - 2) / comb(n - 1, b - 1) * c(j, b)
+        for j in range(1, n - b + 2)
+    )
+
+
+def path_length(distances, tree, b, e=0):
+    """Algorithm 4, for a row of distances to the pool; a tie goes to the first seed."""
+    if isinstance(tree, int):
+        return e + c(tree, b)
+    seeds, children = tree
+    nearest = min(range(b), key=lambda k: (distances[seeds[k]], k))
+    return path_length(distances, children[nearest], b, e + 1)
+
+
+def scores(D, empty, forest, psi, b):
+    """Section IV-C; a row that prefers nothing has path length 1 in every tree."""
+    lengths = np.array(
+        [[1.0 if none else path_length(row, tree, b) for tree in forest] for row, none in zip(D, empty)]
+    )
+    return lengths, 2.0 ** (-lengths.mean(axis=1) / c(psi, b))

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import math
+import pickle
+from functools import cache
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from piforest._random import Stream
+from piforest.forest import FlatForest, PooledForest
+from piforest.forest.flat import join
+from piforest.forest.path_length import expected_depth, height_limit
+from piforest.metrics import get_metric
+
+
+def distances(n, seed, levels):
+    """A symmetric table; few levels make many ties."""
+    rng = np.random.default_rng(seed)
+    D = rng.integers(1, levels + 1, (n, n)).astype(float)
+    D = np.minimum(D, D.T)
+    np.fill_diagonal(D, 0)
+    return D
+
+
+def nested(forest, tree):
+    """A flat tree in the shape of the naive one."""
+    low, high = forest.roots[tree], forest.roots[tree + 1]
+    first_child, seed, size = (
+        getattr(forest, name)[low:high] for name in ("first_child", "seed", "size")
+    )
+
+    def node(at):
+        if first_child[at] < 0:
+            return int(size[at])
+        children = range(first_child[at], first_child[at] + forest.branching)
+        return [int(seed[child]) for child in children], [node(child) for child in children]
+
+    return node(0)
+
+
+sizes = st.tuples(st.integers(2, 40), st.integers(2, 40), st.integers(2, 6), st.integers(1, 50))
+
+
+@given(sizes, st.integers(0, 1000))
+def test_trees_and_path_lengths_equal_the_naive_ones(shape, seed):
+    pool, psi, branching, levels = shape
+    psi = min(psi, pool)
+    D = distances(pool, seed, levels)
+    forest = FlatForest(psi, branching).grow(D, Stream(seed), range(4))
+    expected = naive.pi_forest(D, Stream(seed), 4, psi, branching)
+    assert [nested(forest, tree) for tree in range(4)] == expected
+    rows = np.random.default_rng(seed).integers(0, levels + 1, (7, pool)).astype(float)
+    lengths = [[naive.path_length(row, tree, branching) for tree in expected] for row in rows]
+    np.testing.assert_allclose(forest.path_lengths(rows), lengths, rtol=1e-13)
+
+
+@given(sizes, st.integers(0, 1000))
+def test_every_point_is_in_one_leaf_and_no_leaf_is_empty(shape, seed):
+    pool, psi, branching, levels = shape
+    psi = min(psi, pool)
+    forest = FlatForest(psi, branching).grow(distances(pool, seed, levels), Stream(seed), range(3))
+    leaves = forest.first_child < 0
+    for tree in range(3):
+        here = slice(forest.roots[tree], forest.roots[tree + 1])
+        assert forest.size[here][leaves[here]].sum() == psi
+    assert forest.size.min() >= 1
+
+
+def test_a_seed_falls_into_its_own_cell_even_among_copies():
+    D = np.zeros((30, 30))
+    forest = FlatForest(30, 2).grow(D, Stream(0), range(50))
+    assert forest.size.min() >= 1
+    # Copies are split at random, not all to one side: trees stay shallow.
+    assert forest.path_lengths(D[:1]).mean() < 2 * forest.normaliser
+
+
+def test_ties_are_fair_while_growing():
+    D = np.ones((300, 300)) - np.eye(300)
+    forest = FlatForest(300, 2).grow(D, Stream(0), range(40))
+    first = [forest.size[root + 1] for root in forest.roots[:-1]]
+    assert abs(np.mean(first) - 150) < 5
+
+
+def test_a_tie_goes_to_the_first_seed_while_scoring():
+    forest = FlatForest(2, 2, np.array([0, 3]), *np.array([[1, -1, -1], [-1, 0, 1], [2, 1, 5]], np.int32))
+    forest = FlatForest(5, 2, forest.roots, forest.first_child, forest.seed, forest.size)
+    tied, second = forest.path_lengths(np.array([[1.0, 1.0], [2.0, 1.0]]))[:, 0]
+    assert tied == 1 + naive.c(1, 2)
+    assert second == pytest.approx(1 + naive.c(5, 2))
+
+
+def test_a_tree_that_cannot_split_is_one_leaf():
+    forest = FlatForest(3, 5).grow(distances(3, 0, 9), Stream(0), range(2))
+    assert forest.roots.tolist() == [0, 1, 2]
+    assert (forest.path_lengths(np.ones((1, 3))) == 1).all()
+    assert forest.normaliser == 1
+
+
+def test_trees_can_be_grown_apart_and_joined():
+    D = distances(30, 0, 20)
+    empty = FlatForest(16, 3)
+    whole = empty.grow(D, Stream(5), range(9))
+    parts = join([empty.grow(D, Stream(5), range(0, 2)), empty.grow(D, Stream(5), range(2, 9))])
+    for name in ("roots", "first_child", "seed", "size"):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name))
+
+
+def test_subsamples_and_seeds_are_uniform():
+    D = distances(50, 0, 1000)
+    forest = FlatForest(10, 2).grow(D, Stream(0), range(4000))
+    roots = forest.roots[:-1]
+    seeds = np.concatenate([forest.seed[roots + 1], forest.seed[roots + 2]])
+    counts = np.bincount(seeds, minlength=50)
+    assert abs(counts - 160).max() < 5 * np.sqrt(160)
+
+
+@pytest.mark.parametrize("branching", [2, 3, 4, 7])
+def test_expected_depth_is_that_of_the_recursion(branching):
+    table = expected_depth(60, branching)
+    np.testing.assert_allclose(table, [naive.c(n, branching) for n in range(61)], rtol=1e-12)
+
+
+def test_expected_depth_of_two_branches_follows_the_general_recursion():
+    @cache
+    def general(n):
+        return 0.0 if n < 2 else 1 + sum(2 * j / (n * (n - 1)) * general(j) for j in range(1, n))
+
+    assert expected_depth(12, 2)[12] == pytest.approx(general(12))
+
+
+def test_expected_depth_is_what_random_splits_have():
+    """b = 3: all ways to cut n into three non-empty parts equally likely."""
+    rng = np.random.default_rng(0)
+
+    def depth_of_one(n):
+        depth = 0
+        while n >= 3:
+            cuts = np.sort(rng.choice(np.arange(1, n), 2, replace=False))
+            parts = np.diff([0, *cuts, n])
+            n = parts[rng.choice(3, p=parts / n)]
+            depth += 1
+        return depth + (1 if n == 2 else 0)
+
+    simulated = np.mean([depth_of_one(30) for _ in range(20_000)])
+    assert expected_depth(30, 3)[30] == pytest.approx(simulated, rel=0.02)
+
+
+@given(st.integers(2, 10**6), st.integers(2, 50))
+def test_height_limit_is_the_rounded_up_logarithm(psi, b):
+    limit = height_limit(psi, b)
+    assert b**limit >= psi > b ** (limit - 1)
+
+
+def test_height_limit_has_no_float_surprise():
+    assert math.ceil(math.log(125, 5)) == 4
+    assert height_limit(125, 5) == 3
+    assert height_limit(243, 3) == 5
+
+
+def test_empty_rows_do_not_descend():
+    P = np.random.default_rng(0).uniform(size=(20, 6)) * (np.random.default_rng(1).uniform(size=(20, 6)) < 0.5)
+    metric = get_metric("tanimoto")
+    pool = metric.rows(P)
+    pooled = PooledForest(metric, pool, FlatForest(20, 2))
+    pooled = pooled.grow(pooled.table(pool), 30, Stream(0), None)
+    new = metric.rows(np.vstack([P[:2], np.zeros(6)]))
+    assert (pooled.path_lengths(new)[2] == 1).all()
+    assert pooled.scores(new)[2] == pooled.scores(new).max()
+
+
+def test_a_pooled_forest_pickles_without_its_index():
+    metric = get_metric("tanimoto")
+    pool = metric.rows(np.random.default_rng(0).uniform(size=(40, 60)))
+    pooled = PooledForest(metric, pool, FlatForest(20, 2))
+    pooled = pooled.grow(pooled.table(pool), 5, Stream(0), None)
+    stored = pickle.dumps(pooled)
+    assert np.array_equal(pickle.loads(stored).scores(pool), pooled.scores(pool))
+    assert len(stored) < 1.7 * (pool.data.nbytes + pool.indices.nbytes)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from piforest._rows import SparseRows, sparse_rows
+from piforest.metrics import as_rows, get_metric, list_metrics, resolve_metric
+from piforest.metrics.custom import Precomputed
+
+rows = arrays(
+    float, st.tuples(st.integers(1, 6), st.just(5)), elements=st.sampled_from([0, 0, 0.25, 0.7, 1, 3])
+)
+NAIVE = sorted(naive.DISTANCE)
+
+
+@pytest.mark.parametrize("name", NAIVE)
+@given(A=rows, B=rows)
+def test_distances_equal_the_naive_ones(name, A, B):
+    metric = get_metric(name)
+    np.testing.assert_allclose(metric.pairwise(A, B), naive.table(name, A, B), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [n for n in list_metrics() if n != "precomputed"])
+@given(A=rows, B=rows)
+def test_sparse_and_dense_rows_agree(name, A, B):
+    metric = get_metric(name)
+    sparse = metric.pairwise(scipy.sparse.csr_array(A), scipy.sparse.csr_array(B))
+    np.testing.assert_allclose(sparse, metric.pairwise(A, B), atol=1e-12)
+
+
+def fixed_point(P):
+    csr = scipy.sparse.csr_array(P)
+    return SparseRows(
+        csr.indptr.astype(np.int64), csr.indices.astype(np.uint16), csr.data.astype(np.int8), P.shape[1]
+    )
+
+
+integers = arrays(
+    np.int64, st.tuples(st.integers(1, 6), st.just(5)), elements=st.sampled_from([0, 0, 1, 50, 127])
+)
+
+
+@pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka"])
+@given(A=integers, B=integers)
+def test_fixed_point_distances_equal_the_naive_ones_to_the_last_bit(name, A, B):
+    ours = get_metric(name).pairwise(fixed_point(A), fixed_point(B))
+    assert np.array_equal(ours, naive.table(name, A, B))
+
+
+@given(A=integers, B=integers)
+def test_binary_preferences_make_tanimoto_exactly_jaccard(A, B):
+    A, B = fixed_point(127 * (A > 0)), fixed_point(127 * (B > 0))
+    tanimoto, jaccard = get_metric("tanimoto"), get_metric("jaccard")
+    assert np.array_equal(tanimoto.pairwise(A, B), jaccard.pairwise(A, B))
+
+
+@given(A=rows)
+def test_jaccard_treats_every_non_zero_as_one(A):
+    metric = get_metric("jaccard")
+    assert np.array_equal(metric.pairwise(A, A), metric.pairwise(A > 0, A > 0))
+
+
+def test_sums_over_very_many_models_do_not_overflow():
+    m = 200_000
+    full = SparseRows(
+        np.array([0, m]), np.arange(m, dtype=np.int32), np.full(m, 127, np.int8), m
+    )
+    assert get_metric("tanimoto").pairwise(full, full)[0, 0] == 0.0
+
+
+def test_equal_float_rows_have_distance_zero():
+    A = np.random.default_rng(0).uniform(size=(5, 1000))
+    for name in ("tanimoto", "ruzicka", "euclidean", "manhattan"):
+        assert (np.diag(get_metric(name).pairwise(A, A.copy())) == 0).all(), name
+
+
+def test_tanimoto_obeys_the_triangle_inequality_on_preferences():
+    P = np.random.default_rng(0).uniform(size=(25, 30)) * (np.random.default_rng(1).uniform(size=(25, 30)) < 0.4)
+    D = get_metric("tanimoto").pairwise(P, P)
+    assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-12).all()
+
+
+def test_preparing_a_pool_changes_nothing():
+    P = np.random.default_rng(0).uniform(size=(25, 30))
+    metric = get_metric("tanimoto")
+    assert np.array_equal(metric.pairwise(P, metric.prepare(P)), metric.pairwise(P, P))
+
+
+@pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka"])
+def test_negative_entries_are_refused(name):
+    with pytest.raises(ValueError, match=f"metric='{name}' needs entries of at least 0, got"):
+        get_metric(name).pairwise([[1.0, -2.0]], [[1.0, 2.0]])
+
+
+def test_sparse_input_is_not_changed():
+    X = scipy.sparse.csr_array(np.array([[1.0, 0.0], [0.0, 2.0]]))
+    X.data[0] = 0.0  # an explicit zero
+    assert len(sparse_rows(X).data) == 1
+    assert X.nnz == 2
+
+
+def test_minkowski_has_a_power():
+    A, B = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
+    assert get_metric("minkowski", p=2).pairwise(A, B)[0, 0] == pytest.approx(5)
+    with pytest.raises(ValueError, match="p must be a finite number above 0, got 0"):
+        get_metric("minkowski", p=0)
+
+
+def test_callables_see_the_rows_and_their_mistakes_are_named():
+    metric = resolve_metric(lambda a, b: abs(len(a) - len(b)))
+    words = np.array(["a", "bbb"], dtype=object)
+    assert metric.pairwise(words, words).tolist() == [[0, 2], [2, 0]]
+
+    def wrong(a, b):
+        return -1.0
+
+    with pytest.raises(ValueError, match=r"metric wrong\(a, b\) must not be negative"):
+        resolve_metric(wrong).pairwise(words, words)
+    with pytest.raises(ValueError, match="must not contain NaN"):
+        resolve_metric(lambda a, b: float("nan")).pairwise(words, words)
+
+
+def test_metrics_resolve_names_objects_and_functions():
+    own = Precomputed()
+    assert resolve_metric(own) is own
+    with pytest.raises(ValueError, match="Did you mean 'tanimoto'"):
+        resolve_metric("tanimotto")
+    with pytest.raises(ValueError, match="function d"):
+        resolve_metric(3)
+
+
+def test_precomputed_rows_are_looked_up():
+    D = np.arange(12.0).reshape(3, 4)
+    assert np.array_equal(get_metric("precomputed").pairwise(D, [2, 0]), D[:, [2, 0]])
+
+
+def test_rows_take_the_layout_of_the_metric():
+    X = scipy.sparse.csr_array(np.eye(3))
+    assert isinstance(as_rows(get_metric("tanimoto"), X), SparseRows)
+    assert isinstance(as_rows(get_metric("chebyshev"), X), np.ndarray)
+    assert isinstance(as_rows(get_metric("euclidean"), np.eye(3)), np.ndarray)

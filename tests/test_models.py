@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+
+from piforest._random import Stream
+from piforest.families import get_family
+from piforest.models import draw_models
+from piforest.sampling import get_sampler, resolve_sampler
+
+UNIFORM = get_sampler("uniform")
+
+
+def draw(X, n_models, name="line", **options):
+    return draw_models(X, get_family(name, **options), UNIFORM, n_models, Stream(7))
+
+
+def test_samples_are_the_naive_ones():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    models, degenerate = draw(X, 30)
+    assert degenerate == 0
+    assert np.array_equal(models.samples, naive.draw_samples(Stream(7).child(0).key, 20, 2, 30))
+
+
+def test_parameters_belong_to_their_samples():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    models, _ = draw(X, 30, "circle")
+    for sample, theta in zip(models.samples, models.params):
+        np.testing.assert_allclose(theta, naive.solve_circle(X[sample]), rtol=1e-6)
+
+
+def test_degenerate_samples_are_drawn_again_and_counted():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    X[:14] = X[0]
+    models, degenerate = draw(X, 500)
+    assert len(models) == 500
+    # 14 of 20 points are one: 14 * 13 / (20 * 19) = 48 % of the samples are degenerate.
+    assert 0.4 < degenerate / (500 + degenerate) < 0.56
+    assert (np.abs(X[models.samples[:, 0]] - X[models.samples[:, 1]]).max(axis=1) > 0).all()
+
+
+def test_the_count_of_degenerate_samples_does_not_depend_on_the_chunk(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    X[:14] = X[0]
+    models, degenerate = draw(X, 500)
+    monkeypatch.setattr("piforest.models._CHUNK", 37)
+    again, as_many = draw(X, 500)
+    assert np.array_equal(models.params, again.params)
+    assert degenerate == as_many
+
+
+def test_fewer_models_keep_the_first_ones():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    assert np.array_equal(draw(X, 5)[0].params, draw(X, 50)[0].params[:5])
+
+
+def test_a_sample_with_three_solutions_gives_three_models():
+    X = np.random.default_rng(0).uniform(0, 100, (30, 4))
+    models, _ = draw(X, 100, "fundamental", solver="7-point")
+    assert len(models) == 100
+    assert len(np.unique(models.samples, axis=0)) < 100
+
+
+def test_one_pair_of_distinct_points_is_found_among_many():
+    X = np.zeros((12, 2))
+    X[3] = 1
+    assert len(draw(X, 200)[0]) == 200
+
+
+def test_too_few_valid_samples_warn_and_go_on():
+    X = np.zeros((400, 2))
+    X[3] = 1
+    with pytest.warns(UserWarning, match="of 200 models of family 'line' could be drawn"):
+        models, degenerate = draw(X, 200)
+    assert 0 < len(models) < 200
+    assert degenerate > 1000
+
+
+def test_identical_points_are_an_error_that_says_so():
+    with pytest.raises(ValueError, match="all 9 points are identical, so no line can be fitted"):
+        draw(np.ones((9, 2)), 10)
+
+
+def test_nothing_valid_is_an_error_that_says_why():
+    X = np.column_stack([np.arange(9.0), np.arange(9.0)])
+    with pytest.raises(ValueError, match="every one of .* degenerate for family 'circle'.*9 distinct"):
+        draw(X, 10, "circle")
+
+
+def test_the_uniform_sampler_refuses_what_it_does_not_use():
+    X = np.zeros((5, 2))
+    with pytest.raises(ValueError, match="does not use quality"):
+        UNIFORM.draw(X, 2, 3, Stream(0), quality=np.ones(5))
+    with pytest.raises(ValueError, match="sampler must be one of 'uniform'"):
+        resolve_sampler("unifrom")
+    with pytest.raises(ValueError, match="Sampler"):
+        resolve_sampler(3)

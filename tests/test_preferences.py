@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+from scenes import on_one_model
+
+from piforest._random import Stream
+from piforest.families import get_family, list_families
+from piforest.models import ModelSet, draw_models
+from piforest.preferences import embed, resolve_kernel
+from piforest.sampling import get_sampler
+
+
+def models_of(name, X, n_models=60, sigma=0.1, weight=None):
+    models, _ = draw_models(X, get_family(name), get_sampler("uniform"), n_models, Stream(1))
+    m = len(models)
+    weight = np.ones(m) if weight is None else weight
+    return ModelSet(models.family, models.params, models.samples, np.full(m, sigma), weight)
+
+
+def noisy(name, n=45, noise=0.3):
+    X = on_one_model(name, n)
+    return X + np.random.default_rng(2).normal(0, noise, X.shape)
+
+
+def dense(rows):
+    return (rows.to_csr().toarray() * 127).round().astype(int)
+
+
+@pytest.mark.parametrize("name", list_families())
+@pytest.mark.parametrize("kernel", ["gaussian", "paper", "binary"])
+def test_preferences_equal_the_naive_ones(name, kernel):
+    X = noisy(name)
+    models = models_of(name, X, sigma=0.4)
+    P = embed(X, [models], resolve_kernel(kernel))
+    expected = naive.preferences(naive.residuals(name, X, models.params), 0.4, kernel)
+    assert 0 < np.count_nonzero(expected) < expected.size
+    assert np.array_equal(dense(P), expected)
+
+
+def test_rows_are_sorted_and_hold_no_zeros():
+    X = noisy("line")
+    P = embed(X, [models_of("line", X, sigma=0.3)], resolve_kernel("gaussian"))
+    assert (P.data > 0).all()
+    for i in range(len(P)):
+        columns = P.indices[P.indptr[i] : P.indptr[i + 1]].astype(int)
+        assert (np.diff(columns) > 0).all()
+
+
+def test_preferences_that_round_to_zero_are_dropped():
+    X = noisy("line")
+    models = models_of("line", X, sigma=0.4)
+    faint = embed(X, [models], lambda_kernel(lambda r, s: np.where(r < 0.1, 1.0, 1e-3)))
+    strong = embed(X, [models], lambda_kernel(lambda r, s: np.where(r < 0.1, 1.0, 0.5)))
+    kept = dense(strong)
+    kept[kept < 127] = 0
+    assert np.array_equal(dense(faint), kept)
+
+
+def lambda_kernel(function):
+    return resolve_kernel(function)
+
+
+@pytest.mark.parametrize("rows", [1, 15, 16, 17, 33])
+def test_a_row_does_not_depend_on_its_batch(rows):
+    X = noisy("circle")
+    models = models_of("circle", X)
+    whole = embed(X, [models], resolve_kernel("gaussian"))
+    part = embed(X[5 : 5 + rows], [models], resolve_kernel("gaussian"))
+    for name in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(part, name), getattr(whole[5 : 5 + rows], name))
+
+
+def test_families_are_called_with_blocks_of_one_size():
+    seen = []
+
+    class Spy(type(get_family("line"))):
+        def residuals(self, X, params):
+            seen.append(len(X))
+            return super().residuals(X, params)
+
+    X = noisy("line", 45)
+    models = models_of("line", X)
+    spied = ModelSet(Spy(), models.params, models.samples, models.scale, models.weight)
+    embed(X, [spied], resolve_kernel("gaussian"))
+    embed(X[:3], [spied], resolve_kernel("gaussian"))
+    assert set(seen) == {16}
+
+
+def test_several_families_stand_side_by_side():
+    X = noisy("circle")
+    line, circle = models_of("line", X, 20), models_of("circle", X, 30)
+    both = dense(embed(X, [line, circle], resolve_kernel("gaussian")))
+    assert np.array_equal(both[:, :20], dense(embed(X, [line], resolve_kernel("gaussian"))))
+    assert np.array_equal(both[:, 20:], dense(embed(X, [circle], resolve_kernel("gaussian"))))
+
+
+def test_weights_are_relative_to_the_largest():
+    X = noisy("circle")
+    weight = np.linspace(0.1, 5, 60)
+    weighted = dense(embed(X, [models_of("circle", X, weight=weight)], resolve_kernel("binary")))
+    plain = dense(embed(X, [models_of("circle", X)], resolve_kernel("binary")))
+    expected = np.where(plain > 0, np.floor(127 * weight / 5 + 0.5), 0)
+    assert np.array_equal(weighted, expected)
+
+
+def test_many_models_need_wider_columns():
+    X = noisy("line", 20)
+    models = models_of("line", X, 70_000, sigma=0.05)
+    P = embed(X, [models], resolve_kernel("binary"))
+    assert P.indices.dtype == np.int32
+    R = models.family.residuals(X, models.params)
+    assert np.array_equal(dense(P) > 0, 3 * 0.05 >= R)
+
+
+def test_no_rows_have_no_preferences():
+    X = noisy("line")
+    assert len(embed(X[:0], [models_of("line", X)], resolve_kernel("gaussian"))) == 0
+
+
+def test_indexing_rows_equals_indexing_the_dense_matrix():
+    X = noisy("line")
+    P = embed(X, [models_of("line", X, sigma=0.3)], resolve_kernel("gaussian"))
+    chosen = np.array([7, 3, 3, 40, 0])
+    assert np.array_equal(dense(P[chosen]), dense(P)[chosen])
+    assert np.array_equal(dense(P[10:20]), dense(P)[10:20])
+    assert len(P[50:60]) == 0
+
+
+def test_bad_kernels_are_refused():
+    X = noisy("line")
+    with pytest.raises(ValueError, match=r"must return values in \[0, 1\]"):
+        embed(X, [models_of("line", X)], resolve_kernel(lambda r, sigma: 2 - r / sigma))
+    with pytest.raises(ValueError, match="kernel must be one of 'binary', 'gaussian', 'paper'"):
+        resolve_kernel("gausian")
+    with pytest.raises(ValueError, match="function"):
+        resolve_kernel(3.0)
+
+
+def test_a_kernels_own_cutoff_is_used():
+    class Wide:
+        cutoff = 5.0
+
+        def __call__(self, r, sigma):
+            return np.exp(-r / sigma)
+
+    X = noisy("line")
+    models = models_of("line", X, sigma=0.1)
+    R = models.family.residuals(X, models.params)
+    P = dense(embed(X, [models], resolve_kernel(Wide())))
+    assert np.array_equal(P > 0, (R <= 0.5) & (np.floor(127 * np.exp(-R / 0.1) + 0.5) > 0))

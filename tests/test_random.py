@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from piforest import _random
+from piforest._kernels import random as compiled
+from piforest._random import Stream
+
+words = st.integers(0, 2**64 - 1)
+
+
+@given(words, words)
+def test_compiled_and_numpy_mix_agree(key, value):
+    assert compiled.mix(np.uint64(key), np.uint64(value)) == _random.mix(key, value)
+
+
+@given(words, st.integers(1, 2**40))
+def test_compiled_and_numpy_below_agree_and_stay_below(word, n):
+    value = int(_random.below(word, n))
+    assert compiled.below(np.uint64(word), n) == value
+    assert 0 <= value < n
+
+
+@given(st.integers(1, 2**40))
+def test_the_largest_word_stays_below_n(n):
+    assert int(_random.below(2**64 - 1, n)) == n - 1
+
+
+@given(words, st.integers(1, 30), st.data())
+def test_distinct_draws_equal_the_naive_ones(key, n, data):
+    size = data.draw(st.integers(1, n))
+    out = np.empty((4, size), np.int64)
+    compiled.distinct(np.uint64(key), n, size, out)
+    assert np.array_equal(out, naive.draw_samples(key, n, size, 4))
+
+
+def test_words_are_uniform():
+    unit = Stream(3).words(np.arange(100_000)) / 2.0**64
+    counts = np.histogram(unit, 50, (0, 1))[0]
+    assert abs(counts - 2000).max() < 5 * np.sqrt(2000)
+
+
+def test_distinct_draws_are_uniform_in_every_position():
+    out = np.empty((60_000, 3), np.int64)
+    compiled.distinct(np.uint64(5), 6, 3, out)
+    for column in out.T:
+        assert abs(np.bincount(column, minlength=6) - 10_000).max() < 500
+
+
+def test_choose_takes_all_or_a_sorted_subset():
+    assert np.array_equal(_random.choose(Stream(0), 5, 9), np.arange(5))
+    chosen = _random.choose(Stream(0), 1000, 100)
+    assert len(set(chosen.tolist())) == 100
+    assert np.array_equal(chosen, np.sort(chosen))
+    assert chosen.max() < 1000
+
+
+def test_children_differ_by_every_step_of_their_path():
+    root = Stream(0)
+    keys = {root.key, root.child(0).key, root.child(1).key, root.child("a").key}
+    keys |= {root.child("a", 0).key, root.child(0, "a").key}
+    assert len(keys) == 6
+    assert root.child("a", 0) == root.child("a").child(0)
+
+
+def test_random_state_takes_what_scikit_learn_takes():
+    assert Stream.from_random_state(3) == Stream.from_random_state(np.int64(3))
+    assert Stream.from_random_state(3) != Stream.from_random_state(4)
+    assert Stream.from_random_state(None) != Stream.from_random_state(None)
+    generator = np.random.RandomState(0)
+    assert Stream.from_random_state(generator) != Stream.from_random_state(generator)
+    assert Stream.from_random_state(np.random.default_rng(0)) == Stream.from_random_state(
+        np.random.default_rng(0)
+    )
+    with pytest.raises(ValueError, match="random_state must be None, an integer"):
+        Stream.from_random_state("zero")
