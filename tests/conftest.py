@@ -1,4 +1,4 @@
-"""Shared by all tests: hypothesis without chance, and the rule that data tests are not skipped in silence."""
+"""Shared by all tests: hypothesis without chance; no data test is skipped in silence."""
 
 from __future__ import annotations
 

@@ -246,6 +246,9 @@ def path_length(distances, tree, b, e=0):
 def scores(D, empty, forest, psi, b):
     """Section IV-C; a row that prefers nothing has path length 1 in every tree."""
     lengths = np.array(
-        [[1.0 if none else path_length(row, tree, b) for tree in forest] for row, none in zip(D, empty)]
+        [
+            [1.0 if none else path_length(row, tree, b) for tree in forest]
+            for row, none in zip(D, empty)
+        ]
     )
     return lengths, 2.0 ** (-lengths.mean(axis=1) / c(psi, b))

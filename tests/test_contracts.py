@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scenes import on_one_model
 
 from piforest.checks import (
     BrokenLaw,
@@ -20,6 +19,7 @@ from piforest.metrics import list_metrics
 from piforest.preferences import list_kernels
 from piforest.protocols import Forest, Kernel, Metric, ModelFamily, Sampler
 from piforest.sampling import get_sampler, list_samplers
+from scenes import on_one_model
 
 FAMILIES = [get_family(name) for name in list_families()]
 FAMILIES.append(get_family("fundamental", solver="7-point"))
@@ -112,10 +112,20 @@ def test_check_metric_says_what_is_broken():
 
 
 def test_check_kernel_says_what_is_broken():
+    class Rising:
+        cutoff = 3.0
+
+        def __call__(self, r, sigma):
+            return np.where(sigma < 1, r / (3.1 * sigma), 0.5)
+
+    class Large(Rising):
+        def __call__(self, r, sigma):
+            return np.where(sigma < 1, 2 - r / sigma, 0.5)
+
     with pytest.raises(BrokenLaw, match="increase"):
-        check_kernel(lambda r, sigma: r / (3.1 * sigma))
+        check_kernel(Rising())
     with pytest.raises(BrokenLaw, match=r"\[0, 1\]"):
-        check_kernel(lambda r, sigma: 2 - r / sigma)
+        check_kernel(Large())
 
 
 def test_check_sampler_says_what_is_broken():

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import cv2
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scenes import circle_points, line_points, motion_matches, on_one_model, plane_matches
 
+import naive
 from piforest.families import extent, get_family, list_families, resolve_family
+from scenes import circle_points, line_points, motion_matches, on_one_model, plane_matches
 
 NAMES = list_families()
 EIGHT, SEVEN = get_family("fundamental"), get_family("fundamental", solver="7-point")
@@ -236,9 +236,13 @@ def test_a_familys_own_extent_is_used():
 
 
 def test_registry_errors_name_the_known_and_the_nearest():
-    with pytest.raises(ValueError, match=r"'homography'.*got 'homografy'. Did you mean 'homography'"):
+    with pytest.raises(
+        ValueError, match=r"'homography'.*got 'homografy'. Did you mean 'homography'"
+    ):
         get_family("homografy")
-    with pytest.raises(ValueError, match="solver must be one of '7-point', '8-point'; got '5-point'"):
+    with pytest.raises(
+        ValueError, match="solver must be one of '7-point', '8-point'; got '5-point'"
+    ):
         get_family("fundamental", solver="5-point")
     with pytest.raises(ValueError, match="pass an instance"):
         resolve_family(type(EIGHT))

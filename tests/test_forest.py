@@ -4,12 +4,12 @@ import math
 import pickle
 from functools import cache
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive
 from piforest._random import Stream
 from piforest.forest import FlatForest, PooledForest
 from piforest.forest.flat import join
@@ -86,7 +86,9 @@ def test_ties_are_fair_while_growing():
 
 
 def test_a_tie_goes_to_the_first_seed_while_scoring():
-    forest = FlatForest(2, 2, np.array([0, 3]), *np.array([[1, -1, -1], [-1, 0, 1], [2, 1, 5]], np.int32))
+    forest = FlatForest(
+        2, 2, np.array([0, 3]), *np.array([[1, -1, -1], [-1, 0, 1], [2, 1, 5]], np.int32)
+    )
     forest = FlatForest(5, 2, forest.roots, forest.first_child, forest.seed, forest.size)
     tied, second = forest.path_lengths(np.array([[1.0, 1.0], [2.0, 1.0]]))[:, 0]
     assert tied == 1 + naive.c(1, 2)
@@ -162,7 +164,9 @@ def test_height_limit_has_no_float_surprise():
 
 
 def test_empty_rows_do_not_descend():
-    P = np.random.default_rng(0).uniform(size=(20, 6)) * (np.random.default_rng(1).uniform(size=(20, 6)) < 0.5)
+    P = np.random.default_rng(0).uniform(size=(20, 6)) * (
+        np.random.default_rng(1).uniform(size=(20, 6)) < 0.5
+    )
     metric = get_metric("tanimoto")
     pool = metric.rows(P)
     pooled = PooledForest(metric, pool, FlatForest(20, 2))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 import scipy.sparse
@@ -8,12 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import naive
 from piforest._rows import SparseRows, sparse_rows
 from piforest.metrics import as_rows, get_metric, list_metrics, resolve_metric
 from piforest.metrics.custom import Precomputed
 
 rows = arrays(
-    float, st.tuples(st.integers(1, 6), st.just(5)), elements=st.sampled_from([0, 0, 0.25, 0.7, 1, 3])
+    float,
+    st.tuples(st.integers(1, 6), st.just(5)),
+    elements=st.sampled_from([0, 0, 0.25, 0.7, 1, 3]),
 )
 NAIVE = sorted(naive.DISTANCE)
 
@@ -36,7 +38,10 @@ def test_sparse_and_dense_rows_agree(name, A, B):
 def fixed_point(P):
     csr = scipy.sparse.csr_array(P)
     return SparseRows(
-        csr.indptr.astype(np.int64), csr.indices.astype(np.uint16), csr.data.astype(np.int8), P.shape[1]
+        csr.indptr.astype(np.int64),
+        csr.indices.astype(np.uint16),
+        csr.data.astype(np.int8),
+        P.shape[1],
     )
 
 
@@ -67,9 +72,7 @@ def test_jaccard_treats_every_non_zero_as_one(A):
 
 def test_sums_over_very_many_models_do_not_overflow():
     m = 200_000
-    full = SparseRows(
-        np.array([0, m]), np.arange(m, dtype=np.int32), np.full(m, 127, np.int8), m
-    )
+    full = SparseRows(np.array([0, m]), np.arange(m, dtype=np.int32), np.full(m, 127, np.int8), m)
     assert get_metric("tanimoto").pairwise(full, full)[0, 0] == 0.0
 
 
@@ -80,7 +83,9 @@ def test_equal_float_rows_have_distance_zero():
 
 
 def test_tanimoto_obeys_the_triangle_inequality_on_preferences():
-    P = np.random.default_rng(0).uniform(size=(25, 30)) * (np.random.default_rng(1).uniform(size=(25, 30)) < 0.4)
+    P = np.random.default_rng(0).uniform(size=(25, 30)) * (
+        np.random.default_rng(1).uniform(size=(25, 30)) < 0.4
+    )
     D = get_metric("tanimoto").pairwise(P, P)
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-12).all()
 

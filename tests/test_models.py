@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 
+import naive
 from piforest._random import Stream
 from piforest.families import get_family
 from piforest.models import draw_models
@@ -84,7 +84,9 @@ def test_identical_points_are_an_error_that_says_so():
 
 def test_nothing_valid_is_an_error_that_says_why():
     X = np.column_stack([np.arange(9.0), np.arange(9.0)])
-    with pytest.raises(ValueError, match="every one of .* degenerate for family 'circle'.*9 distinct"):
+    with pytest.raises(
+        ValueError, match=r"every one of .* degenerate for family 'circle'.*9 distinct"
+    ):
         draw(X, 10, "circle")
 
 

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
-from scenes import on_one_model
 
+import naive
 from piforest._random import Stream
 from piforest.families import get_family, list_families
 from piforest.models import ModelSet, draw_models
 from piforest.preferences import embed, resolve_kernel
 from piforest.sampling import get_sampler
+from scenes import on_one_model
 
 
 def models_of(name, X, n_models=60, sigma=0.1, weight=None):
@@ -111,7 +111,7 @@ def test_many_models_need_wider_columns():
     P = embed(X, [models], resolve_kernel("binary"))
     assert P.indices.dtype == np.int32
     R = models.family.residuals(X, models.params)
-    assert np.array_equal(dense(P) > 0, 3 * 0.05 >= R)
+    assert np.array_equal(dense(P) > 0, R <= 3 * 0.05)
 
 
 def test_no_rows_have_no_preferences():
@@ -129,13 +129,21 @@ def test_indexing_rows_equals_indexing_the_dense_matrix():
 
 
 def test_bad_kernels_are_refused():
-    X = noisy("line")
-    with pytest.raises(ValueError, match=r"must return values in \[0, 1\]"):
-        embed(X, [models_of("line", X)], resolve_kernel(lambda r, sigma: 2 - r / sigma))
+    with pytest.raises(ValueError, match=r"must return values in \[0, 1\], got \[-1, 2\]"):
+        resolve_kernel(lambda r, sigma: 2 - r / sigma)
+    with pytest.raises(ValueError, match="must not increase with r"):
+        resolve_kernel(lambda r, sigma: 0.5 + 0.1 * np.sin(r / sigma))
     with pytest.raises(ValueError, match="kernel must be one of 'binary', 'gaussian', 'paper'"):
         resolve_kernel("gausian")
     with pytest.raises(ValueError, match="function"):
         resolve_kernel(3.0)
+
+
+def test_a_kernel_that_misbehaves_at_other_scales_is_refused():
+    X = noisy("line")
+    kernel = resolve_kernel(lambda r, sigma: np.exp(-r) + (sigma < 0.5))
+    with pytest.raises(ValueError, match=r"must return values in \[0, 1\]"):
+        embed(X, [models_of("line", X)], kernel)
 
 
 def test_a_kernels_own_cutoff_is_used():

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import naive
 from piforest import _random
 from piforest._kernels import random as compiled
 from piforest._random import Stream

@@ -30,7 +30,9 @@ def test_a_share_flags_as_many_as_it_may(values, contamination):
         # The next block of ties would have been too much.
         kept = values[values <= threshold]
         if len(kept):
-            assert n + np.sum(kept == kept.max()) > allowed or n + np.sum(kept == kept.max()) == len(values)
+            assert n + np.sum(kept == kept.max()) > allowed or n + np.sum(
+                kept == kept.max()
+            ) == len(values)
 
 
 @given(scores, st.floats(0.001, 0.999))

@@ -110,7 +110,9 @@ def check_table(D: NDArray[np.float64], source: str) -> NDArray[np.float64]:
     if np.isnan(D).any():
         raise ValueError(f"{source} must not contain NaN.")
     if D.size and D.min() < 0:
-        raise ValueError(f"{source} must not be negative, got {D.min()!r}.")
+        raise ValueError(
+            f"Negative values in data: {source} must not be negative, got {float(D.min())!r}."
+        )
     return D
 
 
@@ -125,15 +127,22 @@ def check_square(D: NDArray[np.float64]) -> None:
 def check_not_negative(name: str, values: NDArray[Any]) -> None:
     if values.size and values.min() < 0:
         raise ValueError(
-            f"metric={name!r} needs entries of at least 0, got {values.min()!r}. "
-            "Shift the data, or use metric='euclidean'. (Negative values in data passed to X)"
+            f"Negative values in data: metric={name!r} needs entries of at least 0, got "
+            f"{float(values.min())!r}. Shift the data, or use metric='euclidean'."
         )
 
 
 def check_unit_interval(name: str, values: NDArray[np.float64]) -> None:
     if values.size and not (values.min() >= 0 and values.max() <= 1):
         raise ValueError(
-            f"kernel {name} must return values in [0, 1], got [{values.min()!r}, {values.max()!r}]."
+            f"kernel {name} must return values in [0, 1], got [{values.min():g}, {values.max():g}]."
+        )
+
+
+def check_not_increasing(name: str, values: NDArray[np.float64]) -> None:
+    if (np.diff(values) > 0).any():
+        raise ValueError(
+            f"kernel {name} must not increase with r: a nearer point prefers a model more."
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ._kernels.sparse import collect
 from ._registry import Registry
 from ._rows import UNIT, SparseRows, index_dtype
-from ._validation import check_positive, check_unit_interval
+from ._validation import check_not_increasing, check_positive, check_unit_interval
 from .models import ModelSet
 from .protocols import Floats, Kernel
 
@@ -75,26 +75,35 @@ def resolve_kernel(kernel: Any) -> Kernel:
     A function without a `cutoff` is cut at 3 sigma.
     """
     if isinstance(kernel, str):
-        resolved: Kernel = KERNELS.get(kernel)
-        return resolved
+        return KERNELS.get(kernel)  # type: ignore[no-any-return]
     if isinstance(kernel, type) or not callable(kernel):
         raise ValueError(
             f"kernel must be one of {list_kernels()} or a function (r, sigma) with values in "
             f"[0, 1], got {kernel!r}."
         )
-    if hasattr(kernel, "cutoff"):
-        check_positive("kernel.cutoff", kernel.cutoff)
-        return kernel  # type: ignore[no-any-return]
-    return _Function(kernel)
+    resolved = kernel if hasattr(kernel, "cutoff") else _Function(kernel)
+    check_positive("kernel.cutoff", resolved.cutoff)
+    r = np.linspace(0, resolved.cutoff, 100)
+    phi = np.asarray(resolved(r, np.ones(100)), np.float64)
+    check_unit_interval(_name(resolved), phi)
+    check_not_increasing(_name(resolved), phi)
+    return resolved
 
 
 @dataclass(frozen=True)
 class _Function:
+    """A plain function of the user's."""
+
     function: Any
     cutoff: ClassVar[float] = 3.0
 
     def __call__(self, r: Floats, sigma: Floats) -> Floats:
         return np.asarray(self.function(r, sigma), np.float64)
+
+
+def _name(kernel: Any) -> str:
+    function = getattr(kernel, "function", kernel)
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def embed(X: Floats, models: Sequence[ModelSet], kernel: Kernel) -> SparseRows:
@@ -108,7 +117,7 @@ def embed(X: Floats, models: Sequence[ModelSet], kernel: Kernel) -> SparseRows:
     unit = UNIT * weight / weight.max()
     counts, columns, distances = _near(X, models, kernel.cutoff)
     phi = kernel(distances, scale[columns])
-    check_unit_interval(type(kernel).__name__, phi)
+    check_unit_interval(_name(kernel), phi)
     data = np.floor(unit[columns] * phi + 0.5).astype(np.int8)
     keep = data > 0
     if not keep.all():

@@ -14,7 +14,7 @@ from ..metrics import as_rows, resolve_metric
 from ..protocols import Floats, Metric
 from ._detector import Detector
 
-_NOT_NEGATIVE = ("tanimoto", "jaccard", "ruzicka")
+_NOT_NEGATIVE = ("tanimoto", "jaccard", "ruzicka", "precomputed")
 
 
 class VoronoiForest(Detector):

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
 
+from .._rows import SparseRows
 from .._validation import check_positive
 from ..protocols import Floats
 
@@ -17,9 +18,13 @@ class _Cdist:
     name: ClassVar[str]
     empty_rows: ClassVar[bool] = False
 
+    def rows(self, X: Any) -> Floats:
+        if isinstance(X, SparseRows):
+            X = X.to_csr()
+        return np.asarray(X.toarray() if scipy.sparse.issparse(X) else X, np.float64)
+
     def pairwise(self, A: Any, B: Any) -> Floats:
-        A, B = (X.toarray() if scipy.sparse.issparse(X) else np.asarray(X) for X in (A, B))
-        return np.asarray(cdist(A, B, self.name, **self._options()))
+        return np.asarray(cdist(self.rows(A), self.rows(B), self.name, **self._options()))
 
     def _options(self) -> dict[str, float]:
         return {}

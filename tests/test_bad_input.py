@@ -1,0 +1,142 @@
+"""Bad input gets an error that names the parameter, the rule, the value and the way out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from piforest import (
+    PIF,
+    PreferenceEmbedding,
+    PreferenceIsolationForest,
+    RejectAnomalies,
+    VoronoiForest,
+)
+from piforest.datasets import make_circles, make_lines
+from piforest.families import get_family
+
+X = np.random.default_rng(0).normal(size=(50, 2))
+
+
+def with_value(value):
+    changed = X.copy()
+    changed[3, 1] = value
+    return changed
+
+
+CASES = [
+    (PIF("line", sigma=0), X, "sigma must be a finite number above 0, got 0. sigma='auto'"),
+    (PIF("line", sigma=-1.5), X, "sigma must be a finite number above 0, got -1.5"),
+    (PIF("line", sigma=float("nan")), X, "sigma must be a finite number above 0, got nan"),
+    (PIF("line"), X, "PIF needs sigma, the noise of the structures in the units of X, got None"),
+    (PIF("line", sigma="auto"), X, "PIF needs sigma.*PreferenceIsolationForest estimates it"),
+    (PIF("line", sigma=1, kernel="tukey"), X, "kernel must be one of 'binary', 'gaussian', 'paper'"),
+    (PIF("line", sigma=1, n_models=0), X, "n_models must be an integer of at least 1, got 0"),
+    (PIF("line", sigma=1, n_models=2.5), X, "n_models must be an integer of at least 1, got 2.5"),
+    (PIF("line", sigma=1, n_models="all"), X, "n_models must be an integer.*got 'all'.*auto"),
+    (PIF("line", sigma=1, max_samples=1), X, "max_samples must be an integer of at least 2, got 1"),
+    (PIF("line", sigma=1, n_estimators=0), X, "n_estimators must be an integer of at least 1, got 0"),
+    (PIF("line", sigma=1, pool_size=1), X, "pool_size must be an integer of at least 2, got 1"),
+    (PIF("line", sigma=1, contamination=0), X, r"contamination must be 'auto' or a share .* in \(0, 1\), got 0"),
+    (PIF("line", sigma=1, contamination=1.0), X, r"contamination must be .* got 1.0. For 10 % write 0.1"),
+    (PIF("line", sigma=1, contamination="some"), X, "contamination must be .* got 'some'"),
+    (PIF("line", sigma=1, random_state="x"), X, "random_state must be None, an integer"),
+    (PIF("lime", sigma=1), X, "family must be one of 'circle', 'fundamental', 'homography', 'line'; got 'lime'. Did you mean 'line'?"),
+    (PIF("homography", sigma=1), X, r"family 'homography' needs 4 columns: rows \(x1, y1, x2, y2\); X has 2 feature"),
+    (PIF("circle", sigma=1), np.zeros((9, 3)), r"family 'circle' needs 2 columns; X has 3 feature"),
+    (PIF("line", sigma=1), X[:, :1], r"family 'line' needs at least 2 columns; X has 1 feature"),
+    (PIF("homography", sigma=1), np.eye(4)[:3], "family 'homography' needs at least 4 matches, got 3."),
+    (PIF("circle", sigma=1), X[:2], "family 'circle' needs at least 3 points, got 2."),
+    (PIF("line", sigma=1), np.ones((30, 2)), "all 30 points are identical, so no line can be fitted"),
+    (PIF("circle", sigma=1), np.arange(20.0).repeat(2).reshape(20, 2), "every one of .* was degenerate for family 'circle'"),
+    (PIF("line", sigma=1), with_value(np.nan), "contains NaN"),
+    (PIF("line", sigma=1), with_value(np.inf), "contains infinity"),
+    (PreferenceIsolationForest(branching=1), X, "branching must be an integer of at least 2, got 1"),
+    (PreferenceIsolationForest(branching=9, max_samples=8), X, r"branching must be at most max_samples \(8\), got 9"),
+    (PreferenceIsolationForest(scale="wide"), X, "scale must be one of 'fixed'; got 'wide'"),
+    (PreferenceIsolationForest(weighting="gains"), X, "weighting must be one of 'none'; got 'gains'"),
+    (PreferenceIsolationForest(path="deep"), X, "path must be one of 'depth'; got 'deep'. Did you mean 'depth'"),
+    (PreferenceIsolationForest(sampler="local"), X, "sampler must be one of 'uniform'; got 'local'"),
+    (PreferenceIsolationForest(metric="precomputed"), X, "metric='precomputed' does not apply to preferences"),
+    (PreferenceIsolationForest(metric="jacard"), X, "Did you mean 'jaccard'"),
+    (PreferenceIsolationForest(kernel=lambda r, s: r), X, r"kernel <lambda> must return values in \[0, 1\]"),
+    (PreferenceIsolationForest(kernel=lambda r, s: r / 9), X, "kernel <lambda> must not increase with r"),
+    (PreferenceEmbedding(sigma="automatic"), X, "sigma must be a finite number above 0, got 'automatic'"),
+    (VoronoiForest("precomputed"), X, r"needs a square matrix of distances .* got shape \(50, 2\)"),
+    (VoronoiForest("precomputed"), X @ X.T, "precomputed distances must not be negative"),
+    (VoronoiForest("tanimoto"), X, "metric='tanimoto' needs entries of at least 0, got"),
+    (VoronoiForest("euclidian"), X, "Did you mean 'euclidean'"),
+    (VoronoiForest(len), ["one"], "VoronoiForest needs at least 2 objects, got 1"),
+    (VoronoiForest("euclidean"), X[:1], "minimum of 2 is required"),
+    (VoronoiForest("euclidean", branching=300), X, r"branching must be at most max_samples \(256\), got 300"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data", "message"), CASES, ids=[case[2][:50] for case in CASES]
+)
+def test_bad_input_is_named(estimator, data, message):
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(data)
+
+
+def test_a_wrong_number_of_columns_is_named_when_scoring():
+    detector = PIF("line", sigma=0.1, n_models=50, n_estimators=5).fit(X)
+    with pytest.raises(ValueError, match="X has 3 features, but PIF is expecting 2 features"):
+        detector.predict(np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="contains NaN"):
+        detector.predict(with_value(np.nan))
+
+
+def test_precomputed_scoring_needs_distances_to_the_training_points():
+    D = np.abs(X[:, :1] - X[:, 0])
+    forest = VoronoiForest("precomputed", n_estimators=5).fit(D)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        forest.predict(np.zeros((2, 3)))
+
+
+def test_quality_must_fit_the_rows():
+    with pytest.raises(
+        ValueError, match="quality must have one value for each of the 50 rows of X"
+    ):
+        PreferenceIsolationForest(sigma=0.1).fit(X, quality=np.ones(3))
+    with pytest.raises(ValueError, match="sampler 'uniform' does not use quality"):
+        PreferenceIsolationForest(sigma=0.1).fit(X, quality=np.ones(50))
+
+
+def test_a_contamination_outside_its_range_is_refused_after_fitting():
+    detector = PIF("line", sigma=0.1, n_models=50, n_estimators=5, random_state=0).fit(X)
+    offset = detector.offset_
+    with pytest.raises(ValueError, match="contamination must be"):
+        detector.set_contamination(1.2)
+    assert detector.offset_ == offset
+    assert detector.contamination == "auto"
+
+
+def test_an_unknown_option_of_a_family_is_refused():
+    with pytest.raises(TypeError):
+        get_family("line", solver="fast")
+
+
+def test_rejecting_everything_is_refused():
+    class Never:
+        def fit_predict(self, X):
+            return -np.ones(len(X))
+
+        def get_params(self, deep=False):
+            return {}
+
+    with pytest.raises(ValueError, match=r"calls all 50 rows anomalous.*contamination"):
+        RejectAnomalies(Never()).fit_resample(X)
+
+
+@pytest.mark.parametrize("make", [make_lines, make_circles])
+def test_scenes_refuse_bad_values(make):
+    with pytest.raises(ValueError, match="n_structures must be an integer of at least 1, got 0"):
+        make(0)
+    with pytest.raises(
+        ValueError, match="sizes must be one number above 0 or one for each of the 3"
+    ):
+        make(3, sizes=[4, 5])
+    with pytest.raises(ValueError, match=r"anomaly_share must be in \[0, 1\), got 1"):
+        make(3, anomaly_share=1)

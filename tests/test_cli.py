@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import piforest
+from piforest import cli, demo
+
+
+def python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def test_the_demo_prints_and_draws(tmp_path, capsys):
+    out = tmp_path / "demo.png"
+    assert cli.main(["demo", "--out", str(out), "--seed", "1"]) == 0
+    told = capsys.readouterr().out
+    for part in ("isolation forest", "LOF", "PIF", "most anomalous points", "Done in", str(out)):
+        assert part in told
+    assert out.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_demos_detector_beats_the_others(seed):
+    aucs = demo.run(None, seed, lambda text: None)
+    assert aucs["PIF"] == max(aucs.values())
+
+
+def test_the_demo_can_draw_vectors_and_skip_the_picture(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["demo", "--no-picture"]) == 0
+    assert list(tmp_path.iterdir()) == []
+    assert cli.main(["demo", "--out", "scene.svg"]) == 0
+    assert "<svg" in (tmp_path / "scene.svg").read_text()
+
+
+def test_the_demo_without_matplotlib_says_what_to_install(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert cli.main(["demo", "--out", str(tmp_path / "demo.png")]) == 0
+    assert "pip install 'piforest[plots]'" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_one_line(tmp_path, capsys):
+    assert cli.main(["demo", "--out", str(tmp_path / "a" / "demo.png")]) == 1
+    told = capsys.readouterr().err
+    assert "there is no folder" in told
+    assert told.count("\n") == 1
+
+
+def test_bad_commands_exit_with_two(capsys):
+    assert cli.main([]) == 2
+    for arguments in (["demo", "--out", "demo.gif"], ["demmo"], ["demo", "--seed", "x"]):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(arguments)
+        assert stopped.value.code == 2
+    assert "must end in .png, .svg or .pdf" in capsys.readouterr().err
+
+
+def test_an_interruption_is_one_line(capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "run", interrupted)
+    assert cli.main(["demo"]) == 130
+    assert capsys.readouterr().err == "piforest: interrupted\n"
+
+
+def test_the_module_runs_like_the_command():
+    told = subprocess.run(
+        [sys.executable, "-m", "piforest", "--version"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == f"piforest {piforest.__version__}\n"
+
+
+HEAVY = "numpy numba scipy sklearn matplotlib joblib pandas"
+
+
+def test_importing_and_helping_load_nothing_heavy():
+    code = (
+        "import sys, piforest, piforest.cli\n"
+        "try: piforest.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {HEAVY.split()!r} if name in sys.modules], file=sys.stderr)"
+    )
+    assert python(code).stderr.strip() == "[]"
+
+
+def test_using_the_detector_loads_no_picture_library():
+    code = "import sys, piforest; piforest.PIF('line', sigma=1); print('matplotlib' in sys.modules)"
+    assert python(code).stdout.strip() == "False"
+
+
+def test_public_names_are_listed_and_lazy():
+    assert set(piforest.__all__) <= set(dir(piforest))
+    for name in piforest.__all__:
+        assert getattr(piforest, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = piforest.nothing
+
+
+def test_kernels_work_where_no_cache_can_be_written():
+    code = (
+        "import numba, numpy as np\n"
+        "real = numba.njit\n"
+        "def refusing(**options):\n"
+        "    if options.get('cache'):\n"
+        "        raise RuntimeError('cannot cache function: no locator available')\n"
+        "    return real(**options)\n"
+        "numba.njit = refusing\n"
+        "from piforest._kernels.dense import lp_distances\n"
+        "numba.njit = real\n"
+        "out = np.empty((1, 1)); lp_distances(np.ones((1, 2)), np.zeros((1, 2)), 1, out)\n"
+        "print(out[0, 0], lp_distances.stats.cache_path)"
+    )
+    told = python(code)
+    assert told.stdout.strip() == "2.0 None", told.stderr

@@ -1,0 +1,465 @@
+"""The laws of the detectors, from the outside."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import pairwise_distances, roc_auc_score
+from sklearn.pipeline import make_pipeline
+
+import naive
+from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
+from piforest._random import Stream, choose
+from piforest.datasets import make_circles, make_lines
+
+LINES, LINES_Y = make_lines(
+    3, sizes=30, noise=0.02, anomaly_share=0.4, random_state=1, return_X_y=True
+)
+CIRCLES, CIRCLES_Y = make_circles(
+    2, sizes=60, noise=0.02, anomaly_share=0.3, random_state=1, return_X_y=True
+)
+MATCHES = np.random.default_rng(0).uniform(0, 500, (40, 4))
+MATCHES[:25, 2:] = MATCHES[:25, :2] * 1.1 + [20, -30]
+
+
+def small(cls=PIF, family="line", **changes):
+    params = {
+        "sigma": 0.03,
+        "n_models": 150,
+        "n_estimators": 12,
+        "max_samples": 32,
+        "random_state": 4,
+    }
+    return cls(family, **{**params, **changes})
+
+
+# --- equal to the paper's pseudocode
+
+
+@pytest.mark.parametrize("pool_size", [4096, 40], ids=["whole pool", "n above the pool"])
+@pytest.mark.parametrize(
+    ("family", "X", "sigma"),
+    [("line", LINES, 0.03), ("circle", CIRCLES[:90], 0.03), ("homography", MATCHES, 4.0),
+     ("fundamental", MATCHES, 4.0)],
+)  # fmt: skip
+@pytest.mark.parametrize("kernel", ["gaussian", "binary"])
+def test_pif_equals_the_naive_one(family, X, sigma, kernel, pool_size):
+    detector = small(PIF, family, sigma=sigma, kernel=kernel, pool_size=pool_size).fit(X)
+    stream = Stream.from_random_state(4)
+    R = naive.residuals(family, X, detector.models_[0].params)
+    P = naive.preferences(R, sigma, kernel)
+    pool = choose(stream.child("pool"), len(X), pool_size)
+    D = naive.table("tanimoto", P, P[pool])
+    forest = naive.pi_forest(D[pool], stream.child("trees"), 12, 32, 2)
+    lengths, scores = naive.scores(D, ~P.any(axis=1), forest, 32, 2)
+    np.testing.assert_allclose(detector.path_lengths(X), lengths, rtol=1e-13)
+    np.testing.assert_allclose(detector.scores_, scores, rtol=1e-13)
+
+
+@pytest.mark.parametrize("branching", [2, 3, 5])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_voronoi_forest_equals_the_naive_one(metric, branching):
+    forest = VoronoiForest(
+        metric, n_estimators=9, max_samples=50, branching=branching, pool_size=70, random_state=2
+    ).fit(CIRCLES)
+    stream = Stream.from_random_state(2)
+    pool = choose(stream.child("pool"), len(CIRCLES), 70)
+    D = naive.table(metric, CIRCLES, CIRCLES[pool])
+    trees = naive.pi_forest(D[pool], stream.child("trees"), 9, 50, branching)
+    lengths, scores = naive.scores(D, np.zeros(len(D), bool), trees, 50, branching)
+    np.testing.assert_allclose(forest.path_lengths(CIRCLES), lengths, rtol=1e-13)
+    np.testing.assert_allclose(forest.scores_, scores, rtol=1e-13)
+
+
+# --- one seed, one answer, whatever the batch, the order and the threads
+
+DETECTORS = [
+    (small(PIF), LINES),
+    (small(PreferenceIsolationForest, "circle", sigma="auto", pool_size=50), CIRCLES),
+    (small(PreferenceIsolationForest, metric="ruzicka", branching=3), LINES),
+    (small(PreferenceIsolationForest, metric="chebyshev"), LINES),
+    (VoronoiForest("euclidean", n_estimators=12, random_state=4), CIRCLES),
+    (VoronoiForest("tanimoto", n_estimators=12, random_state=4, pool_size=60), np.abs(CIRCLES)),
+]
+
+
+@pytest.mark.parametrize(
+    ("detector", "X"),
+    DETECTORS,
+    ids=lambda value: "" if isinstance(value, np.ndarray) else str(value)[:60],
+)
+class TestLaws:
+    def test_scores_do_not_depend_on_the_batch_or_the_order(self, detector, X):
+        fitted = clone(detector).fit(X)
+        whole = fitted.anomaly_score(X)
+        assert np.array_equal(whole, fitted.scores_)
+        for rows in (np.arange(7), np.arange(len(X))[::-1], np.array([5, 5, 90, 0])):
+            assert np.array_equal(fitted.anomaly_score(X[rows]), whole[rows])
+        assert np.array_equal(fitted.anomaly_score(X[3:4]), whole[3:4])
+
+    def test_scores_do_not_depend_on_the_block_size(self, detector, X, monkeypatch):
+        fitted = clone(detector).fit(X)
+        whole = fitted.anomaly_score(X)
+        monkeypatch.setattr("piforest.forest.pooled._TABLE_BYTES", 1)
+        monkeypatch.setattr("piforest.estimators.embedding._BLOCK", 19)
+        assert fitted.forest_.block_rows == 16
+        assert np.array_equal(fitted.anomaly_score(X), whole)
+        assert np.array_equal(clone(detector).fit(X).scores_, whole)
+
+    def test_scores_do_not_depend_on_the_threads(self, detector, X):
+        one = clone(detector).set_params(n_jobs=1).fit(X)
+        for n_jobs in (2, -1):
+            many = clone(detector).set_params(n_jobs=n_jobs).fit(X)
+            assert np.array_equal(one.scores_, many.scores_)
+            assert np.array_equal(one.path_lengths(X), many.path_lengths(X))
+            for name in ("roots", "first_child", "seed", "size"):
+                a, b = (getattr(d.forest_.forest, name) for d in (one, many))
+                assert np.array_equal(a, b)
+
+    def test_one_seed_gives_one_answer(self, detector, X):
+        first, second = (clone(detector).fit(X).scores_ for _ in range(2))
+        other = clone(detector).set_params(random_state=5).fit(X).scores_
+        assert np.array_equal(first, second)
+        assert not np.array_equal(first, other)
+
+    def test_global_random_state_is_neither_read_nor_changed(self, detector, X):
+        np.random.seed(0)  # noqa: NPY002
+        state = pickle.dumps(np.random.get_state())  # noqa: NPY002
+        clone(detector).set_params(random_state=None).fit(X).predict(X)
+        assert pickle.dumps(np.random.get_state()) == state  # noqa: NPY002
+
+    def test_equal_rows_get_equal_scores(self, detector, X):
+        X = np.concatenate([X, X[:20]])
+        scores = clone(detector).fit(X).scores_
+        assert np.array_equal(scores[-20:], scores[:20])
+
+    def test_predict_equals_fit_predict(self, detector, X):
+        fitted = clone(detector).fit(X)
+        labels = clone(detector).fit_predict(X)
+        assert np.array_equal(fitted.predict(X), labels)
+        assert set(labels.tolist()) == {-1, 1}
+
+    def test_signs_are_those_of_scikit_learn(self, detector, X):
+        fitted = clone(detector).fit(X)
+        scores = fitted.anomaly_score(X)
+        assert (scores > 0).all()
+        assert (scores <= 1).all()
+        assert np.array_equal(fitted.score_samples(X), -scores)
+        assert np.array_equal(fitted.decision_function(X), -scores - fitted.offset_)
+        assert np.array_equal(fitted.predict(X) == -1, fitted.decision_function(X) < 0)
+
+    def test_scores_are_those_of_the_path_lengths(self, detector, X):
+        fitted = clone(detector).fit(X)
+        lengths = fitted.path_lengths(X)
+        assert lengths.shape == (len(X), 12)
+        expected = 2 ** (-lengths.mean(axis=1) / fitted.forest_.forest.normaliser)
+        np.testing.assert_allclose(fitted.scores_, expected, rtol=1e-12)
+
+    def test_blocks_are_scored_as_they_come(self, detector, X):
+        fitted = clone(detector).fit(X)
+        asked = []
+
+        def blocks():
+            for start in range(0, len(X), 25):
+                asked.append(start)
+                yield X[start : start + 25]
+
+        scored = fitted.score_blocks(blocks())
+        assert asked == []
+        first = next(scored)
+        assert asked == [0]
+        assert np.array_equal(np.concatenate([first, *scored]), fitted.scores_)
+
+    def test_pickles_score_alike(self, detector, X):
+        fitted = clone(detector).fit(X)
+        assert np.array_equal(pickle.loads(pickle.dumps(fitted)).anomaly_score(X), fitted.scores_)
+
+    def test_processes_score_alike(self, detector, X):
+        fitted = clone(detector).set_params(n_jobs=2).fit(X)
+        with parallel_config(backend="loky"):
+            assert np.array_equal(fitted.anomaly_score(X), fitted.scores_)
+
+
+def test_training_rows_are_the_only_ones_that_matter_not_their_container():
+    expected = small().fit(LINES).scores_
+    frame = pd.DataFrame(LINES, columns=["x", "y"])
+    with_names = small().fit(frame)
+    assert np.array_equal(with_names.scores_, expected)
+    assert with_names.feature_names_in_.tolist() == ["x", "y"]
+    assert np.array_equal(
+        with_names.embedding_.transform(frame).toarray(),
+        small().fit(LINES).embedding_.transform(LINES).toarray(),
+    )
+    assert np.array_equal(small().fit(pl.DataFrame(LINES, schema=["x", "y"])).scores_, expected)
+    assert np.array_equal(small().fit(LINES.tolist()).scores_, expected)
+    assert np.array_equal(small().fit(np.asfortranarray(LINES)).scores_, expected)
+
+
+def test_float32_and_integers_go_in():
+    X = (LINES * 64).round()
+    expected = small(sigma=2.0).fit(X).scores_
+    for dtype in (np.float32, np.int16, np.int64):
+        assert np.array_equal(small(sigma=2.0).fit(X.astype(dtype)).scores_, expected)
+
+
+def test_a_read_only_memory_map_goes_in(tmp_path):
+    np.save(tmp_path / "points.npy", LINES)
+    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
+    assert np.array_equal(small().fit(mapped).scores_, small().fit(LINES).scores_)
+
+
+@pytest.mark.parametrize("power", [-10, 7])
+def test_scaling_data_and_sigma_by_a_power_of_two_changes_no_bit(power):
+    factor = 2.0**power
+    for family, X, sigma in (("line", LINES, 0.03), ("homography", MATCHES, 4.0)):
+        here = small(PIF, family, sigma=sigma).fit(X).scores_
+        there = small(PIF, family, sigma=sigma * factor).fit(X * factor).scores_
+        assert np.array_equal(here, there)
+    automatic = small(PreferenceIsolationForest, "circle", sigma="auto")
+    assert automatic.fit(CIRCLES).sigma_ * factor == automatic.fit(CIRCLES * factor).sigma_
+
+
+def test_moving_the_data_changes_preferences_by_rounding_only():
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    for family, X in (("line", LINES), ("circle", CIRCLES)):
+        embedding = PreferenceEmbedding(family, sigma=0.03, n_models=400, random_state=0)
+        here = embedding.fit_transform(X).toarray()
+        there = embedding.fit_transform(X @ turn.T + [30, -70]).toarray()
+        assert np.abs(here - there).max() < 0.02
+        assert np.mean(here != there) < 1e-3
+
+
+def test_points_that_prefer_no_model_score_highest():
+    detector = small(PIF, "circle").fit(CIRCLES)
+    alone = np.array([[0.0, -1e4], [1e4, 1e4]])
+    X = np.concatenate([CIRCLES, alone])
+    assert detector.embedding_.transform(alone).nnz == 0
+    scores = detector.anomaly_score(X)
+    assert scores[-1] == scores[-2] == scores.max()
+    assert scores[-1] == pytest.approx(2 ** (-1 / detector.forest_.forest.normaliser))
+    assert (detector.path_lengths(alone) == 1).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_structure_tells_more_than_density(seed):
+    for family, X, y in (("line", LINES, LINES_Y), ("circle", CIRCLES, CIRCLES_Y)):
+        structure = PreferenceIsolationForest(family, random_state=seed).fit(X)
+        density = VoronoiForest("euclidean", random_state=seed).fit(X)
+        aucs = [roc_auc_score(y == 0, detector.scores_) for detector in (structure, density)]
+        assert aucs[0] > aucs[1] + 0.05
+        assert aucs[0] > 0.85
+
+
+def test_new_points_are_judged_by_the_structures():
+    rng = np.random.default_rng(3)
+    detector = PIF("circle", sigma=0.02, random_state=0).fit(CIRCLES)
+    on, off = CIRCLES[CIRCLES_Y > 0] + rng.normal(0, 0.005, (120, 2)), rng.uniform(-1, 1, (120, 2))
+    scores = detector.anomaly_score(np.concatenate([on, off]))
+    assert roc_auc_score(np.repeat([0, 1], 120), scores) > 0.85
+
+
+def test_binary_preferences_make_tanimoto_jaccard():
+    tanimoto = small(PreferenceIsolationForest, kernel="binary").fit(LINES)
+    jaccard = small(PreferenceIsolationForest, kernel="binary", metric="jaccard").fit(LINES)
+    assert np.array_equal(tanimoto.scores_, jaccard.scores_)
+
+
+def test_pif_is_the_general_detector_with_the_papers_values():
+    general = small(
+        PreferenceIsolationForest, sampler="uniform", scale="fixed", weighting="none", path="depth",
+        metric="tanimoto", branching=2,
+    )  # fmt: skip
+    assert np.array_equal(general.fit(LINES).scores_, small(PIF).fit(LINES).scores_)
+
+
+def test_user_families_samplers_and_kernels_plug_in():
+    class Vertical:
+        """x = c."""
+
+        name, n_features, max_models = "vertical", 2, 1
+        symmetries = frozenset({"translation", "scale"})
+
+        def sample_size(self, d):
+            return 1
+
+        def codimension(self, d):
+            return 1
+
+        def solve(self, samples):
+            return samples[:, :, :1], np.ones((len(samples), 1), bool)
+
+        def residuals(self, X, params):
+            return np.abs(X[:, :1] - params[:, 0])
+
+    class FirstRows:
+        name = "first rows"
+
+        def draw(self, X, size, n_samples, stream, *, quality=None, groups=None):
+            return np.argsort(-quality)[np.arange(n_samples)[:, None] % 30]
+
+    X = np.concatenate([np.column_stack([np.ones(40), np.arange(40.0)]), CIRCLES[:20]])
+    quality = np.arange(60.0)[::-1]
+    detector = small(
+        PreferenceIsolationForest,
+        Vertical(),
+        sampler=FirstRows(),
+        kernel=lambda r, s: 1 - r / (3 * s),
+    ).fit(X, quality=quality)
+    assert detector.models_[0].samples.max() == 29
+    assert detector.scores_[:40].max() < detector.scores_[40:].min()
+
+
+def test_the_number_of_models_defaults_to_ten_for_each_point():
+    assert small(n_models="auto").fit(LINES).n_models_ == 10 * len(LINES)
+    many = np.random.default_rng(0).normal(size=(1100, 2))
+    assert small(n_models="auto").fit(many).n_models_ == 10_000
+
+
+def test_degenerate_samples_are_counted():
+    X = np.concatenate([LINES, np.repeat(LINES[:1], 100, axis=0)])
+    detector = small().fit(X)
+    assert detector.n_degenerate_ > 10
+    assert detector.n_models_ == 150
+
+
+def test_verbose_tells_the_stages(capsys):
+    small(verbose=1).fit(LINES)
+    told = capsys.readouterr().err
+    for stage in ("150 models of family 'line'", "distances within a pool", "12 trees"):
+        assert stage in told
+    small().fit(LINES)
+    assert capsys.readouterr().err == ""
+
+
+# --- thresholds
+
+
+def test_contamination_flags_at_most_its_share():
+    detector = small(contamination=0.1).fit(LINES)
+    assert 0 < np.sum(detector.labels_ == -1) <= 0.1 * len(LINES)
+    assert np.array_equal(detector.labels_, detector.predict(LINES))
+
+
+def test_the_threshold_can_be_changed_after_fitting():
+    detector = small().fit(LINES)
+    assert detector.set_contamination(0.2) is detector
+    again = small(contamination=0.2).fit(LINES)
+    assert detector.offset_ == again.offset_
+    assert np.array_equal(detector.labels_, again.labels_)
+    held_out = LINES[LINES_Y > 0]
+    detector.set_contamination(0.3, held_out)
+    flagged = np.mean(detector.predict(held_out) == -1)
+    assert 0 < flagged <= 0.3
+    assert np.array_equal(detector.labels_, detector.predict(LINES))
+    assert detector.set_contamination("auto").offset_ == small().fit(LINES).offset_
+
+
+# --- VoronoiForest in any metric space
+
+
+def test_precomputed_distances_equal_their_metric():
+    D = pairwise_distances(CIRCLES[:100], metric="manhattan")
+    table = VoronoiForest("precomputed", random_state=0, n_estimators=10).fit(D)
+    points = VoronoiForest("manhattan", random_state=0, n_estimators=10).fit(CIRCLES[:100])
+    np.testing.assert_allclose(table.scores_, points.scores_, rtol=1e-6)
+    new = pairwise_distances(CIRCLES[100:], CIRCLES[:100], metric="manhattan")
+    np.testing.assert_allclose(
+        table.anomaly_score(new), points.anomaly_score(CIRCLES[100:]), rtol=1e-6
+    )
+    assert table.__sklearn_tags__().input_tags.pairwise
+
+
+def test_precomputed_distances_with_a_pool():
+    D = pairwise_distances(CIRCLES)
+    forest = VoronoiForest("precomputed", random_state=0, n_estimators=10, pool_size=30).fit(D)
+    assert len(forest.forest_.pool) == 30
+    assert np.array_equal(forest.anomaly_score(D), forest.scores_)
+
+
+def test_a_callable_equals_its_named_metric():
+    def city_block(a, b):
+        return float(np.sum(np.abs(a - b)))
+
+    ours = VoronoiForest(city_block, random_state=0, n_estimators=10).fit(CIRCLES[:60])
+    named = VoronoiForest("manhattan", random_state=0, n_estimators=10).fit(CIRCLES[:60])
+    assert np.array_equal(ours.scores_, named.scores_)
+
+
+def test_sparse_rows_equal_dense_ones():
+    X = np.abs(CIRCLES) * (np.abs(CIRCLES) > 0.3)
+    for metric in ("tanimoto", "jaccard", "cosine", "euclidean", "manhattan", "chebyshev"):
+        forest = VoronoiForest(metric, random_state=0, n_estimators=10)
+        dense = forest.fit(X).scores_.copy()
+        assert np.array_equal(forest.fit(scipy.sparse.csr_matrix(X)).scores_, dense), metric
+        assert np.array_equal(forest.fit(scipy.sparse.coo_array(X)).scores_, dense), metric
+
+
+def test_strings_and_other_objects_go_in():
+    def different_letters(a, b):
+        return len(set(a) ^ set(b))
+
+    words = ["abc", "abd", "abe", "acd", "bcd", "xyz"]
+    forest = VoronoiForest(different_letters, random_state=0).fit(words)
+    assert words[int(np.argmax(forest.scores_))] == "xyz"
+    assert forest.anomaly_score(["abc", "uvw"])[0] == forest.scores_[0]
+    sets = [set(word) for word in words]
+    assert np.array_equal(
+        VoronoiForest(different_letters, random_state=0).fit(sets).scores_, forest.scores_
+    )
+    ragged = [[1], [1, 2], [1, 2, 3], [1, 2, 3], [9, 9, 9, 9, 9, 9]]
+    lengths = VoronoiForest(lambda a, b: abs(len(a) - len(b)), random_state=0).fit(ragged)
+    assert np.argmax(lengths.scores_) == 4
+
+
+def test_the_papers_euclidean_mode_works_on_the_points():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(300, 2)), [[9.0, 9.0]]])
+    assert np.argmax(VoronoiForest("euclidean", random_state=0).fit(X).scores_) == 300
+
+
+# --- the embedding in a pipeline
+
+
+def test_the_embedding_works_before_any_other_estimator():
+    pipeline = make_pipeline(
+        PreferenceEmbedding("circle", sigma=0.02, random_state=0), LogisticRegression(max_iter=500)
+    )
+    assert pipeline.fit(CIRCLES, CIRCLES_Y > 0).score(CIRCLES, CIRCLES_Y > 0) > 0.9
+    forest = make_pipeline(
+        PreferenceEmbedding("circle", sigma=0.02, random_state=0), VoronoiForest(random_state=0)
+    ).fit(CIRCLES)
+    assert roc_auc_score(CIRCLES_Y == 0, -forest.score_samples(CIRCLES)) > 0.85
+
+
+def test_the_embedding_is_sparse_float32_with_names():
+    embedding = PreferenceEmbedding("line", sigma=0.02, n_models=70, random_state=0)
+    P = embedding.fit_transform(LINES)
+    assert isinstance(P, scipy.sparse.csr_array)
+    assert P.dtype == np.float32
+    assert P.shape == (len(LINES), 70)
+    assert 0 < P.data.min() <= P.max() <= 1
+    assert embedding.get_feature_names_out()[0] == "preferenceembedding0"
+    # A point is on every model that it was a sample of.
+    for j, sample in enumerate(embedding.models_[0].samples):
+        assert (P[[int(i) for i in sample], [j, j]] == 1).all()
+
+
+def test_unfitted_detectors_say_so():
+    for detector in (PIF("line", sigma=1), VoronoiForest(), PreferenceIsolationForest()):
+        for call in ("predict", "score_samples", "anomaly_score", "path_lengths", "score_blocks"):
+            with pytest.raises(NotFittedError):
+                getattr(detector, call)(LINES)
+        with pytest.raises(NotFittedError):
+            detector.set_contamination(0.1)
+        with pytest.raises(NotFittedError):
+            detector.save("nowhere")
+    with pytest.raises(NotFittedError):
+        PreferenceEmbedding().transform(LINES)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from piforest import PIF, PreferenceIsolationForest, VoronoiForest, io
+from piforest._files import whole_file
+from piforest.datasets import make_circles
+from piforest.families import get_family
+from piforest.metrics import get_metric
+
+X, _ = make_circles(2, sizes=40, anomaly_share=0.3, random_state=0, return_X_y=True)
+MATCHES = np.random.default_rng(0).uniform(0, 500, (40, 4))
+SMALL = {"n_estimators": 8, "random_state": 0}
+
+DETECTORS = [
+    (PIF("circle", sigma=0.02, n_models=90, **SMALL), X),
+    (PIF(get_family("fundamental", solver="7-point"), sigma=3, n_models=90, **SMALL), MATCHES),
+    (PreferenceIsolationForest("line", n_models=90, pool_size=30, **SMALL), X),
+    (
+        PreferenceIsolationForest(
+            "line", n_models=90, metric=get_metric("minkowski", p=1.5), **SMALL
+        ),
+        X,
+    ),
+    (VoronoiForest("euclidean", **SMALL), X),
+    (VoronoiForest("tanimoto", pool_size=40, **SMALL), np.abs(X)),
+    (VoronoiForest("precomputed", **SMALL), np.abs(X[:, :1] - X[:, 0])),
+]
+
+
+@pytest.mark.parametrize(("detector", "data"), DETECTORS, ids=range(len(DETECTORS)))
+def test_a_saved_model_scores_alike(detector, data, tmp_path):
+    path = tmp_path / "model.pif"
+    detector.fit(data).save(path)
+    loaded = type(detector).load(path)
+    assert type(loaded) is type(detector)
+    assert np.array_equal(loaded.anomaly_score(data), detector.scores_)
+    assert np.array_equal(loaded.scores_, detector.scores_)
+    assert np.array_equal(loaded.predict(data), detector.labels_)
+    assert loaded.offset_ == detector.offset_
+    assert loaded.n_features_in_ == detector.n_features_in_
+    assert str(loaded.get_params()) == str(detector.get_params())
+    assert loaded.set_contamination(0.2).offset_ == detector.set_contamination(0.2).offset_
+    if hasattr(detector, "sigma_"):
+        assert loaded.sigma_ == detector.sigma_
+        assert loaded.n_models_ == detector.n_models_
+        assert loaded.n_degenerate_ == detector.n_degenerate_
+        here, there = (d.embedding_.transform(data) for d in (detector, loaded))
+        assert (here != there).nnz == 0
+
+
+def test_column_names_are_kept(tmp_path):
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(frame).save(tmp_path / "m")
+    loaded = PIF.load(tmp_path / "m")
+    assert loaded.feature_names_in_.tolist() == ["east", "north"]
+    with pytest.warns(UserWarning, match="feature names"):
+        loaded.predict(X)
+
+
+def test_a_loaded_model_can_be_fitted_again(tmp_path):
+    detector = PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(X)
+    detector.save(tmp_path / "m")
+    assert np.array_equal(PIF.load(tmp_path / "m").fit(X).scores_, detector.scores_)
+
+
+def test_a_model_loads_as_what_it_is(tmp_path):
+    PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
+    assert type(PreferenceIsolationForest.load(tmp_path / "m")) is PIF
+    with pytest.raises(ValueError, match="holds a PIF, not a VoronoiForest"):
+        VoronoiForest.load(tmp_path / "m")
+
+
+def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
+    forest = VoronoiForest(lambda a, b: abs(len(a) - len(b)), **SMALL).fit(["a", "bb", "ccc"])
+    with pytest.raises(ValueError, match=r"metric=.* cannot be saved.*pickle"):
+        forest.save(tmp_path / "m")
+
+    class Own(type(get_family("line"))):
+        pass
+
+    detector = PIF(Own(), sigma=0.02, n_models=50, **SMALL).fit(X)
+    with pytest.raises(ValueError, match=r"family=.* cannot be saved"):
+        detector.save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"not a zip", b"PK\x03\x04 truncated"], ids=["empty", "text", "truncated"]
+)
+def test_a_damaged_file_is_a_clear_error(content, tmp_path):
+    (tmp_path / "m").write_bytes(content)
+    with pytest.raises(ValueError, match="is not a piforest model, or it is damaged"):
+        PIF.load(tmp_path / "m")
+
+
+def test_a_truncated_model_is_a_clear_error(tmp_path):
+    PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
+    whole = (tmp_path / "m").read_bytes()
+    for keep in (100, len(whole) // 2, len(whole) - 10):
+        (tmp_path / "m").write_bytes(whole[:keep])
+        with pytest.raises(ValueError, match="is not a piforest model, or it is damaged"):
+            PIF.load(tmp_path / "m")
+
+
+def test_a_pickle_inside_is_never_run(tmp_path):
+    np.savez(tmp_path / "m.npz", header=np.array(object(), dtype=object))
+    with pytest.raises(ValueError, match="not a piforest model"):
+        PIF.load(tmp_path / "m.npz")
+
+
+def test_other_archives_and_other_versions_are_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", header=np.array(json.dumps({"format": "else"})))
+    with pytest.raises(ValueError, match="names no such format"):
+        PIF.load(tmp_path / "other.npz")
+    header = {"format": io.FORMAT, "version": 99}
+    np.savez(tmp_path / "new.npz", header=np.array(json.dumps(header)))
+    with pytest.raises(ValueError, match=r"has version 99 .* reads version 1"):
+        PIF.load(tmp_path / "new.npz")
+    with pytest.raises(FileNotFoundError):
+        PIF.load(tmp_path / "absent")
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "result"
+    path.write_text("before")
+
+    def interrupted():
+        with whole_file(path) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["result"]
+    with whole_file(path) as file:
+        file.write(b"after")
+    assert path.read_text() == "after"
+    with pytest.raises(FileNotFoundError, match="there is no folder"), whole_file(tmp_path / "a/b"):
+        pass
