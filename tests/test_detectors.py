@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 from joblib import parallel_config
 from sklearn.base import clone
+from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances, roc_auc_score
@@ -433,6 +434,10 @@ def test_the_embedding_works_before_any_other_estimator():
         PreferenceEmbedding("circle", sigma=0.02, random_state=0), LogisticRegression(max_iter=500)
     )
     assert pipeline.fit(CIRCLES, CIRCLES_Y > 0).score(CIRCLES, CIRCLES_Y > 0) > 0.9
+    isolation = make_pipeline(
+        PreferenceEmbedding("circle", sigma=0.02, random_state=0), IsolationForest(random_state=0)
+    )
+    assert isolation.fit(CIRCLES).score_samples(CIRCLES).shape == (len(CIRCLES),)
     forest = make_pipeline(
         PreferenceEmbedding("circle", sigma=0.02, random_state=0), VoronoiForest(random_state=0)
     ).fit(CIRCLES)

@@ -59,8 +59,11 @@ class SparseRows:
         data = self.data.astype(np.float32)
         if self.exact:
             data /= np.float32(UNIT)
+        # 32-bit where it fits: several scikit-learn estimators take nothing else.
+        width = np.int32 if len(data) < 2**31 else np.int64
         return scipy.sparse.csr_array(
-            (data, self.indices.astype(np.int32), self.indptr), shape=(len(self), self.n_columns)
+            (data, self.indices.astype(width), self.indptr.astype(width)),
+            shape=(len(self), self.n_columns),
         )
 
 
