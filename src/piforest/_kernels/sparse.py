@@ -71,29 +71,13 @@ def minima(indptr, indices, data, ends, rows, values, out):
 
 
 @jit
-def matches(indptr, indices, data, ends, rows, values, out):
-    """As `products`, with 1 in place of every value."""
-    for i in range(indptr.shape[0] - 1):
-        sums = out[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            c = np.int64(indices[e])
-            for f in range(ends[c], ends[c + 1]):
-                sums[rows[f]] += 1
-
-
-@jit
-def row_sums(indptr, data, power, out):
-    """out (n,) = sum of data ** power over each row in the order of its columns; power 0, 1, 2."""
+def row_sums(indptr, data, squared, out):
+    """out (n,) = sum of the values, or of their squares, of each row in the order of columns."""
     for i in range(indptr.shape[0] - 1):
         total = out.dtype.type(0)
         for e in range(indptr[i], indptr[i + 1]):
             value = out.dtype.type(data[e])
-            if power == 2:
-                total += value * value
-            elif power == 1:
-                total += value
-            else:
-                total += 1
+            total += value * value if squared else value
         out[i] = total
 
 

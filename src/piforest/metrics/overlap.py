@@ -49,8 +49,8 @@ class _Overlap:
     name: ClassVar[str]
     empty_rows: ClassVar[bool] = True
     non_negative: ClassVar[bool] = True
-    _kernel: ClassVar[Any]
-    _power: ClassVar[int]
+    _kernel: ClassVar[Any] = staticmethod(sparse.products)
+    _squared: ClassVar[bool] = True
 
     def prepare(self, B: Any) -> InvertedRows:
         return InvertedRows(self.rows(B))
@@ -76,7 +76,7 @@ class _Overlap:
 
     def _sums(self, rows: SparseRows, exact: bool) -> NDArray[Any]:
         out = np.empty(len(rows), np.int64 if exact else np.float64)
-        sparse.row_sums(rows.indptr, rows.data, self._power, out)
+        sparse.row_sums(rows.indptr, rows.data, self._squared, out)
         return out
 
     def _distance(self, shared: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> Floats:
@@ -91,17 +91,18 @@ class Tanimoto(_Overlap):
     """1 - <a, b> / (|a|^2 + |b|^2 - <a, b>), equation (4) of the paper."""
 
     name: ClassVar[str] = "tanimoto"
-    _kernel: ClassVar[Any] = staticmethod(sparse.products)
-    _power: ClassVar[int] = 2
 
 
 @dataclass(frozen=True)
 class Jaccard(_Overlap):
-    """1 - |a and b| / |a or b|, where every non-zero entry counts as 1."""
+    """1 - |a and b| / |a or b|: Tanimoto's distance with every non-zero entry counted as 1."""
 
     name: ClassVar[str] = "jaccard"
-    _kernel: ClassVar[Any] = staticmethod(sparse.matches)
-    _power: ClassVar[int] = 0
+
+    def rows(self, X: Any) -> SparseRows:
+        rows = super().rows(X)
+        ones = np.ones(len(rows.data), np.int8)
+        return SparseRows(rows.indptr, rows.indices, ones, rows.n_columns)
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class Ruzicka(_Overlap):
 
     name: ClassVar[str] = "ruzicka"
     _kernel: ClassVar[Any] = staticmethod(sparse.minima)
-    _power: ClassVar[int] = 1
+    _squared: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,6 @@ class Cosine(_Overlap):
 
     name: ClassVar[str] = "cosine"
     non_negative: ClassVar[bool] = False
-    _kernel: ClassVar[Any] = staticmethod(sparse.products)
-    _power: ClassVar[int] = 2
 
     def _distance(self, shared: NDArray[Any], a: NDArray[Any], b: NDArray[Any]) -> Floats:
         norms = np.sqrt(a.astype(np.float64))[:, None] * np.sqrt(b.astype(np.float64))[None, :]
