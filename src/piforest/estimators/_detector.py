@@ -111,10 +111,19 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         flat = FlatForest(min(self.max_samples, len(pool)), self.branching)
         empty = PooledForest(metric, pool, flat)
         with progress.stage(f"distances within a pool of {len(pool)}"):
-            D = self._blocks(rows, empty.block_rows, empty.table, "distances")
+            D = self._blocks(rows, empty.table, empty.block_rows)
         with progress.stage(f"{self.n_estimators} trees"):
             self.forest_ = empty.grow(D, self.n_estimators, stream, self.n_jobs)
         return D
+
+    def _score_training(self, X: Any, rows: Any, D: Floats) -> None:
+        """scores_ of the validated training data X. The pool's table D and its `rows` are the
+        whole answer where the pool is all of X."""
+        with Progress(self.verbose).stage(f"scores of {len(X)} points"):
+            if len(D) == len(X):
+                self.scores_ = self.forest_.scores(rows, D)
+            else:
+                self.scores_ = self._blocks(X, self._then(self.forest_.scores))
 
     def _set_threshold(self, scores: Floats) -> None:
         contamination = check_contamination(self.contamination)
@@ -126,16 +135,16 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _map(self, X: Any, function: Callable[[Any], Floats]) -> Floats:
         """function of the rows of X, block by block."""
-        rows = self._rows_to_score(X)
-        return self._blocks(rows, self.forest_.block_rows, self._then(function), "scores")
+        return self._blocks(self._rows_to_score(X), self._then(function))
 
-    def _blocks(self, rows: Any, size: int, function: Callable[[Any], Floats], name: str) -> Floats:
+    def _blocks(self, rows: Any, function: Callable[[Any], Floats], size: int = 0) -> Floats:
         """function(block) for blocks of rows, in threads, joined in order."""
+        size = size or self.forest_.block_rows
         starts = range(0, len(rows), size)
         parts = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(function)(rows[start : start + size]) for start in starts
         )
-        return np.concatenate(list(Progress(self.verbose).track(parts, len(starts), name)))
+        return np.concatenate(list(Progress(self.verbose).track(parts, len(starts), "rows")))
 
     def _rows_to_score(self, X: Any) -> Any:
         """Validated X, something with a length and slices."""

@@ -152,10 +152,7 @@ class PreferenceIsolationForest(Detector):
         pool = as_rows(metric, self.embedding_._embed_all(X[chosen]))
         D = self._grow(metric, pool, pool, stream.child("trees"))
         self.max_samples_ = self.forest_.forest.max_samples
-        if len(chosen) == len(X):
-            self.scores_ = self.forest_.scores(pool, D)
-        else:
-            self.scores_ = self._map(X, self.forest_.scores)
+        self._score_training(X, pool, D)
         self._set_threshold(self.scores_)
         return self
 

@@ -117,12 +117,7 @@ class VoronoiForest(Detector):
         pool = chosen if metric.name == "precomputed" else rows[chosen]
         D = self._grow(metric, pool, rows[chosen], stream.child("trees"))
         self.max_samples_ = self.forest_.forest.max_samples
-        if len(chosen) == len(rows):
-            self.scores_ = self.forest_.scores(rows, D)
-        else:
-            self.scores_ = self._blocks(
-                rows, self.forest_.block_rows, self.forest_.scores, "scores"
-            )
+        self._score_training(rows, rows, D)
         self._set_threshold(self.scores_)
         return self
 
