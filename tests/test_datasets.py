@@ -3,8 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from piforest.datasets import make_circles, make_lines
+from piforest.datasets import (
+    data_folder,
+    list_datasets,
+    load_adelaidermf,
+    load_synthetic2d,
+    make_circles,
+    make_lines,
+)
+from piforest.datasets.published import ADELAIDERMF, SYNTHETIC2D
 from piforest.families import get_family
+from research_data import adelaidermf, synthetic2d
 
 
 @pytest.mark.parametrize("make", [make_lines, make_circles])
@@ -38,3 +47,94 @@ def test_structures_have_the_asked_noise(make, name):
         assert on.max() < 1e-9
         off = family.residuals(noisy.data[noisy.target == structure], theta[0])
         assert np.sqrt(np.mean(off**2)) == pytest.approx(0.02, rel=0.2)
+
+
+@pytest.mark.parametrize("make", [make_lines, make_circles])
+def test_scenes_come_as_frames_too(make):
+    scene = make(2, random_state=0, as_frame=True)
+    assert list(scene.frame.columns) == ["x", "y", "target"]
+    X, y = make(2, random_state=0, as_frame=True, return_X_y=True)
+    assert np.array_equal(X.to_numpy(), make(2, random_state=0).data)
+    assert y.name == "target"
+
+
+SIZES = {
+    "stair3": 400,
+    "stair4": 200,
+    "star5": 250,
+    "star11": 550,
+    "circle3": 500,
+    "circle4": 200,
+    "circle5": 250,
+}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", SYNTHETIC2D)
+def test_published_points_come_with_fresh_anomalies(name):
+    scene = synthetic2d(name, random_state=0)
+    n = SIZES[name]
+    assert scene.data.shape == (2 * n, 2)
+    assert np.sum(scene.target == 0) == n
+    assert scene.target.max() == int(name.lstrip("acdeirlst"))
+    again, other = synthetic2d(name, random_state=0), synthetic2d(name, random_state=1)
+    assert np.array_equal(again.data, scene.data)
+    assert not np.array_equal(other.data, scene.data)
+    assert np.array_equal(other.data[:n], scene.data[:n])
+    assert len(synthetic2d(name, anomaly_share=0.2).data) == round(1.25 * n)
+    # The structures have the noise that the set names.
+    family = get_family(scene.family)
+    points = scene.data[scene.target == 1]
+    rng = np.random.default_rng(0)
+    k = family.sample_size(2)
+    samples = points[np.array([rng.choice(len(points), k, replace=False) for _ in range(300)])]
+    theta, valid = family.solve(samples)
+    best = np.median(family.residuals(points, theta[valid]), axis=0).min()
+    assert 0.2 < best / scene.sigma < 1.5
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ADELAIDERMF)
+def test_labelled_pairs_are_read_whole(name):
+    pair = adelaidermf(name)
+    n = len(pair.target)
+    assert pair.data.shape == (n, 4)
+    assert pair.target.min() == 0 < pair.target.max()
+    if pair.images is None:
+        assert name in ("johnsona", "johnsonb")
+        assert pair.quality is None
+    else:
+        assert pair.quality.shape == (n,)
+        height, width = pair.images[0].shape[:2]
+        assert (pair.data[:, :2].max(axis=0) <= [width + 1, height + 1]).all()
+    assert "Wong" in pair.DESCR
+
+
+@pytest.mark.data
+def test_the_real_unihouse_is_not_the_duplicated_one():
+    assert len(adelaidermf("unihouse").data) == 2084
+    frame = adelaidermf("physics", as_frame=True).frame
+    assert list(frame.columns) == ["x1", "y1", "x2", "y2", "target"]
+
+
+def test_absent_files_are_named_with_the_way_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIFOREST_DATA", str(tmp_path))
+    for load, name in ((load_synthetic2d, "stair3"), (load_adelaidermf, "physics")):
+        with pytest.raises(FileNotFoundError, match=rf"there is no .*{name}.*Set .*PIFOREST_DATA"):
+            load(name)
+
+
+def test_data_are_looked_for_where_the_variable_points_else_in_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIFOREST_DATA", str(tmp_path))
+    assert data_folder() == tmp_path
+    monkeypatch.delenv("PIFOREST_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert data_folder() == tmp_path / "piforest"
+
+
+def test_unknown_sets_are_named():
+    assert len(list_datasets()) == 45
+    with pytest.raises(ValueError, match="Did you mean 'circle3'"):
+        load_synthetic2d("circle33")
+    with pytest.raises(ValueError, match="Did you mean 'physics'"):
+        load_adelaidermf("fysics")

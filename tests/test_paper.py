@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from piforest import PIF
-from research_data import adelaidermf, synthetic2d
+from research_data import adelaidermf, with_anomalies
 
 SEEDS = range(5)
 
@@ -45,7 +45,7 @@ def test_synthetic_sets_reach_the_papers_auc(name, record_property):
     family, sigma, published, margin = SYNTHETIC[name]
     aucs = []
     for seed in SEEDS:
-        X, y = synthetic2d(name, seed)
+        X, y = with_anomalies(name, seed)
         scores = PIF(family, sigma=sigma, n_models=10 * len(X), random_state=seed).fit(X).scores_
         aucs.append(roc_auc_score(y == 0, scores))
     judged(record_property, name, aucs, published, margin)
@@ -55,7 +55,7 @@ def test_synthetic_sets_reach_the_papers_auc(name, record_property):
 @pytest.mark.parametrize("name", REAL)
 def test_real_matches_reach_the_papers_auc(name, record_property):
     family, sigma, published, margin = REAL[name]
-    X, y = adelaidermf(name)
+    X, y = adelaidermf(name, return_X_y=True)
     aucs = [
         roc_auc_score(
             y == 0, PIF(family, sigma=sigma, n_models=6 * len(X), random_state=seed).fit(X).scores_

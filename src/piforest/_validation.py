@@ -59,6 +59,12 @@ def check_contamination(value: Any) -> float | None:
     return float(value)
 
 
+def check_share(parameter: str, value: Any) -> float:
+    if not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
+        raise ValueError(f"{parameter} must be in [0, 1), got {value!r}. For 10 % write 0.1.")
+    return float(value)
+
+
 def check_forest_shape(n_estimators: Any, max_samples: Any, branching: Any, pool_size: Any) -> None:
     check_integer("n_estimators", n_estimators, 1, "100 is the usual number of trees.")
     check_integer("max_samples", max_samples, 2, "A tree needs two points to split; 256 is usual.")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from .._random import Stream
-from .._validation import check_integer
+from .._validation import check_integer, check_share
 from ..protocols import Floats
+from .bunches import as_bunch
 
 Rng = np.random.Generator
 
@@ -23,6 +23,7 @@ def make_lines(
     anomaly_share: float = 0.5,
     random_state: Any = None,
     return_X_y: bool = False,
+    as_frame: bool = False,
 ) -> Any:
     """Segments of random lines across the square [-1, 1]^2, and uniform anomalies.
 
@@ -31,7 +32,8 @@ def make_lines(
     anomaly_share: anomalies over all points; they fill the bounding box of the rest.
 
     Returns a Bunch with data (n, 2) and target (n,): 0 for anomalies, else the
-    number of the structure. `return_X_y=True` gives (data, target).
+    number of the structure. `return_X_y=True` gives (data, target); `as_frame=True`
+    gives pandas objects.
 
     >>> make_lines(3, sizes=50, anomaly_share=0.25, random_state=0).data.shape
     (200, 2)
@@ -46,7 +48,7 @@ def make_lines(
         offset = rng.normal(0, noise, size)[:, None]
         return np.asarray(middle + t * along + offset * across)
 
-    return _scene(segment, n_structures, sizes, anomaly_share, random_state, return_X_y)
+    return _scene(segment, n_structures, sizes, anomaly_share, random_state, return_X_y, as_frame)
 
 
 def make_circles(
@@ -57,6 +59,7 @@ def make_circles(
     anomaly_share: float = 0.5,
     random_state: Any = None,
     return_X_y: bool = False,
+    as_frame: bool = False,
 ) -> Any:
     """Circles of random radii with centres in [-1, 1]^2, and uniform anomalies.
 
@@ -73,7 +76,7 @@ def make_circles(
         r = (radius + rng.normal(0, noise, size))[:, None]
         return np.asarray(centre + r * np.column_stack([np.cos(angle), np.sin(angle)]))
 
-    return _scene(circle, n_structures, sizes, anomaly_share, random_state, return_X_y)
+    return _scene(circle, n_structures, sizes, anomaly_share, random_state, return_X_y, as_frame)
 
 
 def _scene(
@@ -83,6 +86,7 @@ def _scene(
     anomaly_share: float,
     random_state: Any,
     return_X_y: bool,
+    as_frame: bool,
 ) -> Any:
     check_integer("n_structures", n_structures, 1)
     counts = [sizes] * n_structures if isinstance(sizes, int) else list(sizes)
@@ -91,8 +95,7 @@ def _scene(
             f"sizes must be one number above 0 or one for each of the {n_structures} structures, "
             f"got {sizes!r}."
         )
-    if not 0 <= anomaly_share < 1:
-        raise ValueError(f"anomaly_share must be in [0, 1), got {anomaly_share!r}.")
+    check_share("anomaly_share", anomaly_share)
     stream = Stream.from_random_state(random_state).child("scene")
     structures = [structure(size, stream.child(i).generator()) for i, size in enumerate(counts)]
     normal = np.concatenate(structures)
@@ -102,6 +105,4 @@ def _scene(
     data = np.concatenate([normal, rng.uniform(low, high, (n_anomalies, 2))])
     labels = np.repeat(np.arange(1, n_structures + 1), counts)
     target = np.concatenate([labels, np.zeros(n_anomalies, labels.dtype)])
-    if return_X_y:
-        return data, target
-    return Bunch(data=data, target=target, feature_names=["x", "y"])
+    return as_bunch(data, target, ["x", "y"], return_X_y, as_frame)
