@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from piforest import (
     PIF,
@@ -18,6 +19,28 @@ from piforest.families import get_family
 X = np.random.default_rng(0).normal(size=(50, 2))
 
 
+class Misshapen:
+    """A metric and a sampler that give the wrong shapes."""
+
+    name, empty_rows = "misshapen", False
+
+    def pairwise(self, A, B):
+        return np.zeros((3, 3))
+
+    def draw(self, X, size, n_samples, stream, **_):
+        return np.zeros((2, 2), int)
+
+
+class Line(type(get_family("line"))):
+    """Lines whose residuals are changed."""
+
+    def __init__(self, change):
+        object.__setattr__(self, "change", change)
+
+    def residuals(self, X, params):
+        return self.change(super().residuals(X, params))
+
+
 def with_value(value):
     changed = X.copy()
     changed[3, 1] = value
@@ -25,7 +48,7 @@ def with_value(value):
 
 
 CASES = [
-    (PIF("line", sigma=0), X, "sigma must be a finite number above 0, got 0. sigma='auto'"),
+    (PIF("line", sigma=0), X, "sigma must be a finite number above 0, got 0. PreferenceIsolationForest"),
     (PIF("line", sigma=-1.5), X, "sigma must be a finite number above 0, got -1.5"),
     (PIF("line", sigma=float("nan")), X, "sigma must be a finite number above 0, got nan"),
     (PIF("line"), X, "PIF needs sigma, the noise of the structures in the units of X, got None"),
@@ -63,11 +86,25 @@ CASES = [
     (PreferenceIsolationForest(kernel=lambda r, s: r / 9), X, "kernel <lambda> must not increase with r"),
     (PreferenceEmbedding(sigma="automatic"), X, "sigma must be a finite number above 0, got 'automatic'"),
     (VoronoiForest("precomputed"), X, r"needs a square matrix of distances .* got shape \(50, 2\)"),
-    (VoronoiForest("precomputed"), X @ X.T, "precomputed distances must not be negative"),
+    (VoronoiForest("precomputed"), X @ X.T, "distances must not be negative, the precomputed matrix gives -"),
     (VoronoiForest("tanimoto"), X, "metric='tanimoto' needs entries of at least 0, got"),
     (VoronoiForest("euclidian"), X, "Did you mean 'euclidean'"),
-    (VoronoiForest(len), ["one"], "VoronoiForest needs at least 2 objects, got 1"),
+    (VoronoiForest(lambda a, b: 1.0), ["one"], "VoronoiForest needs at least 2 object.s., got 1"),
     (VoronoiForest("euclidean"), X[:1], "minimum of 2 is required"),
+    (PIF("line", sigma=1), X * 1e200, "X must hold values between 1e-90 and 1e.90 in size, its largest is"),
+    (PIF("circle", sigma=1), X * 1e-200, "X must hold values between .* Use another unit"),
+    (VoronoiForest("euclidean"), X * 1e200, "X must hold values between"),
+    (VoronoiForest("euclidean"), ["kitten", "mitten"], r"metric='euclidean' takes rows of numbers; for strings pass a function d\(a, b\)"),
+    (VoronoiForest(lambda a, b: 1.0), "kitten", "X must be a list of items, got one str: 'kitten'"),
+    (VoronoiForest(lambda a, b: [1, 2]), ["a", "b"], r"metric <lambda>\(a, b\) must give one number"),
+    (VoronoiForest(dict), X, "metric must be one of .* a function"),
+    (VoronoiForest(Misshapen()), X, r"metric 'misshapen' must give distances of shape \(50, 50\), got \(3, 3\)"),
+    (PIF(Line(lambda R: R.repeat(3, axis=1)), sigma=1), X, r"residuals of family 'line' must have shape \(16, 500\), got \(16, 1500\)"),
+    (PIF(Line(lambda R: R.T), sigma=1), X, "residuals of family 'line' must have shape"),
+    (PIF(Line(lambda R: R[0]), sigma=1), X, "residuals of family 'line' must have shape"),
+    (PreferenceIsolationForest(kernel=lambda r, s: 1.0), X, r"kernel <lambda>\(r, sigma\) must have shape \(100,\), got \(\)"),
+    (PreferenceIsolationForest(sampler=Misshapen()), X, "samples of sampler 'misshapen' must have shape"),
+    (RejectAnomalies(LinearRegression()), X, "detector must have fit_predict"),
     (VoronoiForest("euclidean", branching=300), X, r"branching must be at most max_samples \(256\), got 300"),
 ]  # fmt: skip
 
@@ -114,7 +151,7 @@ def test_a_contamination_outside_its_range_is_refused_after_fitting():
 
 
 def test_an_unknown_option_of_a_family_is_refused():
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'solver'"):
         get_family("line", solver="fast")
 
 

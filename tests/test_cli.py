@@ -58,9 +58,28 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path, capsys):
     assert told.count("\n") == 1
 
 
+def test_what_cannot_be_written_is_said_before_the_work(tmp_path, capsys):
+    (tmp_path / "folder.png").mkdir()
+    assert cli.main(["demo", "--out", str(tmp_path / "folder.png")]) == 1
+    told = capsys.readouterr()
+    assert "it is a folder" in told.err
+    assert told.out == ""
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    code = f"{sys.executable} -m piforest demo --no-picture | head -n 1"
+    told = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
+    assert told.stderr == ""
+
+
 def test_bad_commands_exit_with_two(capsys):
     assert cli.main([]) == 2
-    for arguments in (["demo", "--out", "demo.gif"], ["demmo"], ["demo", "--seed", "x"]):
+    for arguments in (
+        ["demo", "--out", "demo.gif"],
+        ["demmo"],
+        ["demo", "--seed", "x"],
+        ["demo", "--seed", "-5"],
+    ):
         with pytest.raises(SystemExit) as stopped:
             cli.main(arguments)
         assert stopped.value.code == 2

@@ -70,6 +70,12 @@ def broken(family, **changes):
 LINE = get_family("line")
 
 
+def _writes_into_x(self, X, params):
+    R = type(LINE).residuals(self, X, params)
+    X[:] = 0
+    return R
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
@@ -81,7 +87,16 @@ LINE = get_family("line")
         ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) * np.nan}, "NaN"),
         ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) + 1}, "own minimal"),
         ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) ** 2}, "under scale"),
-        ({"solve": lambda self, s: type(LINE).solve(self, s)[0][:, 0]}, None),
+        ({"residuals": lambda self, X, p: np.zeros((len(X), len(p)))}, "tell points off a model"),
+        ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) * X.max()}, "row alone"),
+        ({"residuals": _writes_into_x}, "residuals must not write into its input"),
+        ({"solve": lambda self, s: type(LINE).solve(self, s)[0]}, "must return two arrays"),
+        ({"solve": lambda self, s: type(LINE).solve(self, s)[::-1]}, "solve must give params"),
+        ({"symmetries": None}, "symmetries must be a frozenset"),
+        ({"sample_size": 2}, "sample_size must be a method"),
+        ({"n_features": "2"}, "n_features must be an integer or None"),
+        ({"extent": lambda self, X: -1.0}, "extent of family 'line' must be a finite number above"),
+        ({"__hash__": None}, "hashable"),
         (
             {"solve": lambda self, s: (type(LINE).solve(self, s)[0], np.ones((len(s), 1), bool))},
             "repeated must be called degenerate",
@@ -89,8 +104,53 @@ LINE = get_family("line")
     ],
 )
 def test_check_family_says_what_is_broken(changes, says):
-    with pytest.raises((BrokenLaw, ValueError), match=says):
+    with pytest.raises(BrokenLaw, match=says):
         check_family(broken(LINE, **changes))
+
+
+CIRCLE = get_family("circle")
+
+
+def test_check_family_finds_models_of_repeated_points():
+    def circle_of_radius_zero(self, samples):
+        params, valid = type(CIRCLE).solve(self, samples)
+        point = np.column_stack([samples[:, 0], np.zeros(len(samples))])[:, None]
+        spread = np.abs(samples - samples[:, :1]).max(axis=(1, 2)) > 0
+        return np.where(valid[:, :, None], params, point), spread[:, None]
+
+    def line_of_any_direction(self, samples):
+        params, _ = type(LINE).solve(self, samples)
+        return np.where(params == 0, 0.5, params), np.abs(samples).max(axis=(1, 2))[:, None] > 0.5
+
+    with pytest.raises(BrokenLaw, match="go through its own minimal sample"):
+        check_family(broken(CIRCLE, solve=circle_of_radius_zero))
+    with pytest.raises(BrokenLaw, match="one point repeated"):
+        check_family(broken(LINE, solve=line_of_any_direction))
+
+
+@pytest.mark.parametrize(
+    ("residuals", "says"),
+    [
+        (lambda self, X, p: type(CIRCLE).residuals(self, X, p) ** 2, "under scale"),
+        (
+            lambda self, X, p: np.abs(X[:, :1] - p[:, 0]) * type(CIRCLE).residuals(self, X, p),
+            "under",
+        ),
+    ],
+    ids=["squared", "along x"],
+)
+def test_rows_on_one_model_hide_no_broken_law(residuals, says):
+    with pytest.raises(BrokenLaw, match=says):
+        check_family(broken(CIRCLE, residuals=residuals), on_one_model("circle"))
+
+
+def test_check_family_names_what_is_wrong_with_x():
+    with pytest.raises(BrokenLaw, match=r"X must be a table of rows, got shape \(5,\)"):
+        check_family(LINE, np.zeros(5))
+    with pytest.raises(BrokenLaw, match="n_features is 2, X has 3 columns"):
+        check_family(CIRCLE, np.zeros((9, 3)))
+    with pytest.raises(BrokenLaw, match="less than the 2 rows of X"):
+        check_family(CIRCLE, np.zeros((2, 2)))
 
 
 def test_check_family_tells_unstable_rows_without_failing():
@@ -117,6 +177,13 @@ def test_check_kernel_says_what_is_broken():
 
         def __call__(self, r, sigma):
             return np.where(sigma < 1, r / (3.1 * sigma), 0.5)
+
+    class Relative(Rising):
+        def __call__(self, r, sigma):
+            return 1 - r / max(r.max(), 1e-9)
+
+    with pytest.raises(BrokenLaw, match="each distance alone"):
+        check_kernel(Relative())
 
     class Large(Rising):
         def __call__(self, r, sigma):

@@ -21,6 +21,7 @@ import naive
 from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
 from piforest._random import Stream, choose
 from piforest.datasets import make_circles, make_lines
+from piforest.metrics import get_metric
 
 LINES, LINES_Y = make_lines(
     3, sizes=30, noise=0.02, anomaly_share=0.4, random_state=1, return_X_y=True
@@ -46,7 +47,7 @@ def small(cls=PIF, family="line", **changes):
 # --- equal to the paper's pseudocode
 
 
-@pytest.mark.parametrize("pool_size", [4096, 40], ids=["whole pool", "n above the pool"])
+@pytest.mark.parametrize("pool_size", [4096, 33], ids=["whole pool", "n above the pool"])
 @pytest.mark.parametrize(
     ("family", "X", "sigma"),
     [("line", LINES, 0.03), ("circle", CIRCLES[:90], 0.03), ("homography", MATCHES, 4.0),
@@ -205,6 +206,38 @@ def test_training_rows_are_the_only_ones_that_matter_not_their_container():
     assert np.array_equal(small().fit(np.asfortranarray(LINES)).scores_, expected)
 
 
+def test_scoring_takes_the_same_containers_as_fitting(tmp_path):
+    np.save(tmp_path / "points.npy", CIRCLES)
+    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
+    frames = [pd.DataFrame(CIRCLES), CIRCLES.tolist(), mapped]
+    embedding = PreferenceEmbedding("circle", sigma=0.02, n_models=80, random_state=0).fit(CIRCLES)
+    for detector in (small(PIF, "circle"), VoronoiForest("euclidean", n_estimators=5)):
+        expected = detector.fit(CIRCLES).anomaly_score(CIRCLES)
+        for X in [*frames, np.asfortranarray(CIRCLES)]:
+            assert np.array_equal(detector.anomaly_score(X), expected)
+            assert (embedding.transform(X) != embedding.transform(CIRCLES)).nnz == 0
+        single = CIRCLES.astype(np.float32)
+        assert np.array_equal(
+            detector.anomaly_score(single), detector.anomaly_score(single.astype(float))
+        )
+
+
+def test_what_is_set_after_fitting_changes_nothing_fitted():
+    embedding = PreferenceEmbedding("circle", sigma=0.02, n_models=80, random_state=0).fit(CIRCLES)
+    before = embedding.transform(CIRCLES)
+    embedding.set_params(kernel="binary", sigma=5)
+    assert (embedding.transform(CIRCLES) != before).nnz == 0
+
+
+def test_tags_know_metric_objects():
+    tags = VoronoiForest(get_metric("precomputed")).__sklearn_tags__().input_tags
+    assert tags.pairwise
+    tags = VoronoiForest(get_metric("tanimoto")).__sklearn_tags__().input_tags
+    assert tags.sparse
+    assert tags.positive_only
+    assert not VoronoiForest(lambda a, b: 0.0).__sklearn_tags__().input_tags.sparse
+
+
 def test_float32_and_integers_go_in():
     X = (LINES * 64).round()
     expected = small(sigma=2.0).fit(X).scores_
@@ -231,10 +264,14 @@ def test_scaling_data_and_sigma_by_a_power_of_two_changes_no_bit(power):
 
 def test_moving_the_data_changes_preferences_by_rounding_only():
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    for family, X in (("line", LINES), ("circle", CIRCLES)):
-        embedding = PreferenceEmbedding(family, sigma=0.03, n_models=400, random_state=0)
+    both = np.kron(np.eye(2), turn)
+    cases = [("line", LINES, 0.03, turn), ("circle", CIRCLES, 0.03, turn)]
+    cases += [("homography", MATCHES, 4.0, both), ("fundamental", MATCHES, 4.0, both)]
+    for family, X, sigma, turn in cases:
+        embedding = PreferenceEmbedding(family, sigma=sigma, n_models=400, random_state=0)
         here = embedding.fit_transform(X).toarray()
-        there = embedding.fit_transform(X @ turn.T + [30, -70]).toarray()
+        shift = np.linspace(30, -70, X.shape[1])
+        there = embedding.fit_transform(X @ turn.T + shift).toarray()
         assert np.abs(here - there).max() < 0.02
         assert np.mean(here != there) < 1e-3
 
@@ -258,6 +295,30 @@ def test_structure_tells_more_than_density(seed):
         aucs = [roc_auc_score(y == 0, detector.scores_) for detector in (structure, density)]
         assert aucs[0] > aucs[1] + 0.05
         assert aucs[0] > 0.85
+
+
+@pytest.mark.parametrize("far", [1e6, 1e20, 9.97e36, 1e80])
+@pytest.mark.parametrize(
+    ("family", "X", "y"), [("line", LINES, LINES_Y), ("circle", CIRCLES, CIRCLES_Y)]
+)
+def test_one_far_row_changes_little(family, X, y, far):
+    here = PreferenceIsolationForest(family, random_state=0).fit(X)
+    there = PreferenceIsolationForest(family, random_state=0).fit(np.vstack([X, [[far, far]]]))
+    aucs = [roc_auc_score(y == 0, fitted.scores_[: len(X)]) for fitted in (here, there)]
+    assert aucs[1] > aucs[0] - 0.05
+    assert there.labels_[-1] == -1
+
+
+@pytest.mark.parametrize("far", [1e100, 1e155, 1e200, 1e300])
+def test_absurdly_far_rows_prefer_nothing_when_scored(far):
+    cases = [("line", LINES, 0.03), ("circle", CIRCLES, 0.03)]
+    cases += [("homography", MATCHES, 4.0), ("fundamental", MATCHES, 4.0)]
+    with np.errstate(all="ignore"):
+        for family, X, sigma in cases:
+            detector = small(PIF, family, sigma=sigma).fit(X)
+            row = np.full((1, X.shape[1]), far) * np.linspace(1, 1.3, X.shape[1])
+            assert detector.embedding_.transform(row).nnz <= 3
+            assert detector.predict(row)[0] == -1
 
 
 def test_new_points_are_judged_by_the_structures():
@@ -419,6 +480,49 @@ def test_strings_and_other_objects_go_in():
     ragged = [[1], [1, 2], [1, 2, 3], [1, 2, 3], [9, 9, 9, 9, 9, 9]]
     lengths = VoronoiForest(lambda a, b: abs(len(a) - len(b)), random_state=0).fit(ragged)
     assert np.argmax(lengths.scores_) == 4
+
+
+def test_series_of_strings_go_in():
+    words = ["abc", "abd", "abe", "acd", "bcd", "xyz"]
+    forest = VoronoiForest(lambda a, b: len(set(a) ^ set(b)), random_state=0)
+    expected = forest.fit(words).scores_.copy()
+    for column in (
+        pd.Series(words),
+        pl.Series(words),
+        pd.Index(words),
+        np.array(words),
+        tuple(words),
+    ):
+        assert np.array_equal(forest.fit(column).scores_, expected)
+
+
+def test_rows_to_score_are_of_the_kind_that_was_fitted():
+    forest = VoronoiForest(lambda a, b: float(len(str(a)) != len(str(b))), n_estimators=3)
+    forest.fit(LINES[:20])
+    assert forest.n_features_in_ == 2
+    with pytest.raises(ValueError, match="was fitted on rows of numbers, X is a list of objects"):
+        forest.predict(["a", "b"])
+    forest.fit(["a", "bb", "ccc"])
+    assert not hasattr(forest, "n_features_in_")
+    with pytest.raises(ValueError, match="was fitted on a list of objects, X is rows of numbers"):
+        forest.predict(LINES)
+    with pytest.raises(ValueError, match=r"needs at least 1 object\(s\), got 0"):
+        forest.predict([])
+
+
+def test_a_metric_class_of_ones_own_takes_objects():
+    class Lengths:
+        name, empty_rows = "lengths", False
+
+        def rows(self, X):
+            return np.array([len(item) for item in X])
+
+        def pairwise(self, A, B):
+            return np.abs(A[:, None] - B[None, :]).astype(float)
+
+    words = ["a", "b", "cc", "dd", "eeeeeeeee"]
+    forest = VoronoiForest(Lengths(), random_state=0).fit(words)
+    assert np.argmax(forest.scores_) == 4
 
 
 def test_the_papers_euclidean_mode_works_on_the_points():

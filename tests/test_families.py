@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 import naive
 from piforest.families import extent, get_family, list_families, resolve_family
-from scenes import circle_points, line_points, motion_matches, on_one_model, plane_matches
+from scenes import (
+    circle_points,
+    line_points,
+    motion_matches,
+    on_one_model,
+    plane_matches,
+    project,
+)
 
 NAMES = list_families()
 EIGHT, SEVEN = get_family("fundamental"), get_family("fundamental", solver="7-point")
@@ -120,6 +127,28 @@ def test_matches_that_turn_inside_out_have_no_homography():
 def test_matches_on_one_plane_determine_no_fundamental_matrix(family):
     assert not solved(family, plane_matches(40))[2].any()
     assert solved(family, motion_matches(40))[2].any(axis=1).all()
+
+
+def test_matches_that_fit_two_lines_determine_no_fundamental_matrix():
+    """Four x1 on one line and the other four x2 on another: only a matrix of rank 1 fits."""
+    rng = np.random.default_rng(0)
+    samples = rng.uniform(0, 100, (10, 8, 4))
+    samples[:, :4, 1] = 2 * samples[:, :4, 0] + 3
+    samples[:, 4:, 3] = -samples[:, 4:, 2] + 40
+    assert not EIGHT.solve(samples)[1].any()
+
+
+@pytest.mark.parametrize("shift", [[0.7, 0.0, 0.0], [0.0, 0.7, 0.0]])
+def test_seven_points_of_rectified_images_have_the_root_at_infinity(shift):
+    rng = np.random.default_rng(0)
+    points = np.column_stack([rng.uniform(-2, 2, (60, 2)), rng.uniform(5, 9, 60)])
+    X = np.concatenate([project(points), project(points, t=shift)], axis=1)
+    _, params, valid = solved(SEVEN, X, 100)
+    found = [
+        bool(valid[i].any()) and SEVEN.residuals(X, params[i][valid[i]]).max(axis=0).min() < 1e-3
+        for i in range(100)
+    ]
+    assert np.mean(found) > 0.95
 
 
 def test_homography_is_infinite_behind_the_camera():

@@ -12,6 +12,8 @@ from piforest._files import whole_file
 from piforest.datasets import make_circles
 from piforest.families import get_family
 from piforest.metrics import get_metric
+from piforest.preferences import resolve_kernel
+from piforest.sampling import get_sampler
 
 X, _ = make_circles(2, sizes=40, anomaly_share=0.3, random_state=0, return_X_y=True)
 MATCHES = np.random.default_rng(0).uniform(0, 500, (40, 4))
@@ -106,6 +108,98 @@ def test_a_truncated_model_is_a_clear_error(tmp_path):
         (tmp_path / "m").write_bytes(whole[:keep])
         with pytest.raises(ValueError, match="is not a piforest model, or it is damaged"):
             PIF.load(tmp_path / "m")
+
+
+def test_what_was_fitted_is_saved_not_what_was_set_since(tmp_path):
+    changes = [
+        (PIF("circle", sigma=0.02, n_models=60, **SMALL), {"kernel": "binary", "family": "line"}),
+        (VoronoiForest("euclidean", **SMALL), {"metric": "chebyshev"}),
+    ]
+    for detector, change in changes:
+        detector.fit(X).set_params(**change).save(tmp_path / "m")
+        loaded = type(detector).load(tmp_path / "m")
+        assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
+        assert change.items() <= loaded.get_params().items()
+
+
+def test_built_in_objects_are_saved_by_name(tmp_path):
+    detector = PreferenceIsolationForest(
+        "circle",
+        sampler=get_sampler("uniform"),
+        kernel=resolve_kernel("binary"),
+        n_models=60,
+        **SMALL,
+    ).fit(X)
+    detector.save(tmp_path / "m")
+    loaded = PreferenceIsolationForest.load(tmp_path / "m")
+    assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
+
+
+def tampered(path, **changes):
+    header, arrays = io.read_archive(path)
+    for name, change in changes.items():
+        name = name.replace("__", ".")
+        arrays[name] = change(arrays[name].copy())
+    io.write_archive(path, header, arrays)
+
+
+def put(at, value):
+    def change(array):
+        array[at] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"forest__seed": put(5, 10**6)},
+        {"forest__seed": lambda array: array[:-3]},
+        {"forest__seed": put(1, -1)},
+        {"forest__first_child": put(0, 0)},
+        {"forest__first_child": put(0, 10**6)},
+        {"forest__roots": put(1, 10**6)},
+        {"forest__size": put(3, -5)},
+        {"pool__indices": put(0, 60_000)},
+        {"pool__indptr": put(1, 10**9)},
+        {"pool__data": lambda array: array[:-1]},
+    ],
+    ids=range(10),
+)
+def test_trees_and_pools_that_point_nowhere_are_refused(changes, tmp_path):
+    PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(tmp_path / "m")
+    tampered(tmp_path / "m", **changes)
+    with pytest.raises(ValueError, match="damaged: its trees or its pool point nowhere"):
+        PIF.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("lost", ["params", "metric", "forest.size", "models.0.params"])
+def test_lost_parts_are_a_clear_error(lost, tmp_path):
+    PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(tmp_path / "m")
+    header, arrays = io.read_archive(tmp_path / "m")
+    header.pop(lost, None)
+    arrays.pop(lost, None)
+    io.write_archive(tmp_path / "m", header, arrays)
+    with pytest.raises(ValueError, match=rf"damaged: .*{lost}"):
+        PIF.load(tmp_path / "m")
+
+
+def test_an_unknown_parameter_is_a_clear_error(tmp_path):
+    PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(tmp_path / "m")
+    header, arrays = io.read_archive(tmp_path / "m")
+    header["params"]["colour"] = "red"
+    io.write_archive(tmp_path / "m", header, arrays)
+    with pytest.raises(ValueError, match=r"damaged: .*colour"):
+        PIF.load(tmp_path / "m")
+
+
+def test_a_folder_is_not_called_damaged(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        PIF.load(tmp_path)
+    detector = PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X)
+    with pytest.raises(IsADirectoryError, match=r"cannot write .*: it is a folder"):
+        detector.save(tmp_path)
 
 
 def test_a_pickle_inside_is_never_run(tmp_path):

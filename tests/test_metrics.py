@@ -76,6 +76,29 @@ def test_sums_over_very_many_models_do_not_overflow():
     assert get_metric("tanimoto").pairwise(full, full)[0, 0] == 0.0
 
 
+@pytest.mark.parametrize("m", [5, 1024, 1025, 2500])
+@pytest.mark.parametrize("density", [0.02, 0.5, 1.0])
+def test_matrix_products_change_no_bit(m, density, monkeypatch):
+    rng = np.random.default_rng(0)
+    P = rng.integers(1, 128, (40, m)) * (rng.uniform(size=(40, m)) < density)
+    P[0] = 127 if density == 1 else 0
+    A, B = fixed_point(P[:15]), fixed_point(P)
+    tables = []
+    for steps_per_cell in (0.0, np.inf):
+        monkeypatch.setattr("piforest.metrics.overlap._STEPS_PER_CELL", steps_per_cell)
+        tables.append(get_metric("tanimoto").pairwise(A, B))
+    assert np.array_equal(*tables)
+    monkeypatch.undo()
+    assert np.array_equal(get_metric("tanimoto").pairwise(A, B), tables[0])
+
+
+def test_pools_of_more_than_16_bits_are_numbered_right():
+    n = 70_000
+    pool = SparseRows(np.arange(n + 1), np.arange(n).astype(np.int32), np.full(n, 127, np.int8), n)
+    D = get_metric("tanimoto").pairwise(pool[[3, 69_999]], pool)
+    assert np.array_equal(np.nonzero(D == 0), [[0, 1], [3, 69_999]])
+
+
 def test_equal_float_rows_have_distance_zero():
     A = np.random.default_rng(0).uniform(size=(5, 1000))
     for name in ("tanimoto", "ruzicka", "euclidean", "manhattan"):
@@ -88,6 +111,15 @@ def test_tanimoto_obeys_the_triangle_inequality_on_preferences():
     )
     D = get_metric("tanimoto").pairwise(P, P)
     assert (D[:, None, :] <= D[:, :, None] + D[None, :, :] + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", ["euclidean", "manhattan"])
+def test_dense_and_sparse_rows_mix_without_losing_digits(name):
+    A = np.random.default_rng(0).uniform(size=(6, 3)) + 1e6
+    metric = get_metric(name)
+    expected = metric.pairwise(A, A)
+    for left, right in ((A, scipy.sparse.csr_array(A)), (scipy.sparse.csr_array(A), A)):
+        assert np.array_equal(metric.pairwise(left, right), expected)
 
 
 def test_preparing_a_pool_changes_nothing():
@@ -124,9 +156,9 @@ def test_callables_see_the_rows_and_their_mistakes_are_named():
     def wrong(a, b):
         return -1.0
 
-    with pytest.raises(ValueError, match=r"metric wrong\(a, b\) must not be negative"):
+    with pytest.raises(ValueError, match=r"must not be negative, metric wrong\(a, b\) gives -1"):
         resolve_metric(wrong).pairwise(words, words)
-    with pytest.raises(ValueError, match="must not contain NaN"):
+    with pytest.raises(ValueError, match="must not give NaN"):
         resolve_metric(lambda a, b: float("nan")).pairwise(words, words)
 
 

@@ -63,6 +63,12 @@ def test_a_share_of_distinct_scores_is_exact():
         assert flagged(values, thresholds.share(values, k / 300)) == k
 
 
+def test_a_share_is_not_lost_to_rounding():
+    assert 0.29 * 100 < 29
+    values = np.arange(100.0)
+    assert flagged(values, thresholds.share(values, 0.29)) == 29
+
+
 def test_midway_of_neighbouring_floats_still_separates():
     low = 0.5
     high = np.nextafter(low, 1)

@@ -37,6 +37,8 @@ __all__ = [
     "sampling",
 ]
 
+_MODULES = ("checks", "datasets", "families", "metrics", "plots", "protocols", "sampling")
+
 if TYPE_CHECKING:
     from . import checks, datasets, families, metrics, plots, protocols, sampling
     from .estimators import (
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'piforest' has no attribute {name!r}")
-    if name.islower():
+    if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
     return getattr(importlib.import_module(".estimators", __name__), name)
 

@@ -29,6 +29,8 @@ class Progress:
             yield item
             if sys.stderr.isatty():
                 self._write(f"piforest: {name} {100 * done // total} %", final=False)
+        if sys.stderr.isatty():
+            self._write("", final=False)
 
     def _write(self, text: str, final: bool) -> None:
         if self.verbose:

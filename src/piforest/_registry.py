@@ -20,6 +20,12 @@ class Registry:
     def names(self) -> list[str]:
         return sorted(self.entries)
 
+    def name_of(self, value: Any) -> str | None:
+        """The name under which the class of an object is registered, if it is."""
+        kind = type(value)
+        place = f"{kind.__module__}:{kind.__qualname__}"
+        return next((name for name, entry in self.entries.items() if entry == place), None)
+
     def get(self, name: str, **options: Any) -> Any:
         if not isinstance(name, str) or name not in self.entries:
             raise unknown_name(self.kind, name, self.names())

@@ -24,7 +24,7 @@ class SparseRows:
     indptr: NDArray[np.int64]
     """(n + 1,)"""
     indices: NDArray[Any]
-    """(nnz,) uint16 or int32"""
+    """(nnz,) uint16, int32 or int64, as n_columns needs"""
     data: NDArray[Any]
     """(nnz,) int8 or float64"""
     n_columns: int
@@ -54,6 +54,16 @@ class SparseRows:
         """Are products integers, so that no order of summation can change them?"""
         return self.data.dtype == np.int8
 
+    def is_sound(self) -> bool:
+        """Does every index point somewhere? For rows read from a file."""
+        return bool(
+            self.indptr[0] == 0
+            and (np.diff(self.indptr) >= 0).all()
+            and self.indptr[-1] == len(self.indices) == len(self.data)
+            and (len(self.indices) == 0 or int(self.indices.max()) < self.n_columns)
+            and (len(self.indices) == 0 or int(self.indices.min()) >= 0)
+        )
+
     def to_csr(self) -> scipy.sparse.csr_array:
         """float32, fixed point turned into [0, 1]."""
         data = self.data.astype(np.float32)
@@ -68,7 +78,7 @@ class SparseRows:
 
 
 def index_dtype(n_columns: int) -> type[np.integer[Any]]:
-    return np.uint16 if n_columns <= 2**16 else np.int32
+    return np.uint16 if n_columns <= 2**16 else np.int32 if n_columns < 2**31 else np.int64
 
 
 def sparse_rows(X: Any) -> SparseRows:

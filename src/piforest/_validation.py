@@ -8,11 +8,25 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+_OURS = ("piforest", "sklearn", "joblib")
+# Beyond this size, or below its inverse, the cubes of coordinates leave the range of floats.
+LARGEST = 1e90
+
+
+def warn_user(message: str) -> None:
+    """A warning that points at the user's line, not at one of ours."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def unknown_name(parameter: str, value: Any, known: Sequence[str]) -> ValueError:
@@ -87,7 +101,8 @@ def check_family_fits(family: Any, n: int, d: int) -> None:
             f"X has {d} feature(s)."
         )
     if family.codimension(d) < 1:
-        least = next(c for c in range(d + 1, d + 1000) if family.codimension(c) >= 1)
+        enough = (c for c in range(d + 1, d + 1000) if family.codimension(c) >= 1)
+        least = next(enough, "more")
         raise ValueError(
             f"family {family.name!r} needs at least {least} columns; X has {d} feature(s)."
         )
@@ -111,15 +126,40 @@ def nothing_valid(family: Any, X: NDArray[np.float64], n_samples: int) -> ValueE
     )
 
 
-def check_table(D: NDArray[np.float64], source: str) -> NDArray[np.float64]:
-    """Distances from a callable or a precomputed matrix: numbers, not negative."""
-    if np.isnan(D).any():
-        raise ValueError(f"{source} must not contain NaN.")
-    if D.size and D.min() < 0:
+def check_table(D: NDArray[np.float64], source: str, shape: tuple[int, ...]) -> None:
+    """Distances: of the right shape, numbers, not negative."""
+    if D.shape != shape:
+        raise ValueError(f"{source} must give distances of shape {shape}, got {D.shape}.")
+    least = D.min() if D.size else 0.0
+    if np.isnan(least):
+        raise ValueError(f"{source} must not give NaN.")
+    if least < 0:
         raise ValueError(
-            f"Negative values in data: {source} must not be negative, got {float(D.min())!r}."
+            f"Negative values in data: distances must not be negative, {source} gives "
+            f"{float(least)!r}."
         )
-    return D
+
+
+def check_magnitude(X: NDArray[np.float64]) -> None:
+    """Neither squares nor cubes of the coordinates may overflow or vanish."""
+    largest = float(np.abs(X).max(initial=0.0))
+    if largest > LARGEST or 0 < largest < 1 / LARGEST:
+        raise ValueError(
+            f"X must hold values between {1 / LARGEST:g} and {LARGEST:g} in size, its largest is "
+            f"{largest:g}. Use another unit, and remove rows with fill values."
+        )
+
+
+def check_shape(source: str, values: Any, shape: tuple[Any, ...]) -> Any:
+    """An array from an object of the user's; `shape` may hold None for any length."""
+    array = np.asarray(values)
+    fits = array.ndim == len(shape) and all(
+        want is None or have == want for have, want in zip(array.shape, shape)
+    )
+    if not fits:
+        wanted = str(tuple("p" if want is None else want for want in shape)).replace("'", "")
+        raise ValueError(f"{source} must have shape {wanted}, got {array.shape}.")
+    return array
 
 
 def check_square(D: NDArray[np.float64]) -> None:
@@ -157,8 +197,12 @@ def objects_or_none(X: Any) -> NDArray[np.object_] | None:
 
     None if X is a table of numbers, which scikit-learn's validation takes.
     """
+    if isinstance(X, (str, bytes, dict)):
+        raise ValueError(f"X must be a list of items, got one {type(X).__name__}: {X!r:.40}.")
+    if hasattr(X, "to_numpy") and getattr(X, "ndim", len(getattr(X, "shape", ()))) == 1:
+        X = X.to_numpy()
     if isinstance(X, np.ndarray):
-        return X if X.ndim == 1 and X.dtype.kind in "OUS" else None
+        return X.astype(object) if X.ndim == 1 and X.dtype.kind in "OUST" else None
     if hasattr(X, "shape") or hasattr(X, "columns") or not isinstance(X, Iterable):
         return None
     items = list(X)
@@ -173,6 +217,22 @@ def _is_vector(item: Any) -> bool:
     return isinstance(item, (list, tuple, np.ndarray)) and all(
         isinstance(value, numbers.Number) for value in item
     )
+
+
+def check_no_strings(metric: str, X: Any) -> None:
+    first = next(iter(X), None) if isinstance(X, (list, tuple)) else None
+    if isinstance(X, str) or isinstance(first, str):
+        raise ValueError(
+            f"metric={metric!r} takes rows of numbers; for strings pass a function d(a, b)."
+        )
+
+
+def check_same_kind(fitted_on_objects: bool, objects: Any) -> None:
+    """Rows to score must be of the kind that was fitted."""
+    if fitted_on_objects != (objects is not None):
+        kinds = ("a list of objects", "rows of numbers")
+        was, now = kinds if fitted_on_objects else kinds[::-1]
+        raise ValueError(f"the forest was fitted on {was}, X is {now}.")
 
 
 def _then(way_out: str) -> str:

@@ -11,6 +11,7 @@ rows are stable: a row's residuals do not depend on its block
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -40,50 +41,94 @@ def check_family(family: Any, X: Any = None) -> list[str]:
     X: rows that lie on one model of the family, more than a minimal sample. Random
     rows without it, which do where a model goes through any minimal sample.
     """
-    family = resolve_family(family)
+    family = _lawful(resolve_family, family)
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (40, family.n_features or 3)) if X is None else np.asarray(X, float)
-    d = X.shape[1]
-    _require(
-        isinstance(family.symmetries, frozenset)
-        and family.symmetries <= {"translation", "rotation", "scale"},
-        "symmetries must be a frozenset of 'translation', 'rotation', 'scale'.",
-    )
-    k, codimension = family.sample_size(d), family.codimension(d)
-    _require(isinstance(k, int) and k >= 1, f"sample_size({d}) must be an integer >= 1, got {k!r}.")
-    _require(
-        isinstance(codimension, int) and 1 <= codimension <= d,
-        f"codimension({d}) must be an integer from 1 to {d}, got {codimension!r}.",
-    )
-    hash(family)
+    X = _points(family, X, rng)
+    k = _check_members(family, *X.shape)
     samples = X[np.array([rng.choice(len(X), k, replace=False) for _ in range(60)])]
     params, valid = _solved(family, samples)
     _require(
         valid.any(),
         "solve calls every one of 60 random samples degenerate; pass X, rows that lie on a model.",
     )
-    size = extent(family, X)
+    size = _lawful(extent, family, X)
     theta, own = params[valid], samples[np.nonzero(valid)[0]]
-    R = _residuals(family, X, theta)
+    # On the model every distance is 0 and no law could fail, so the others are looked at too.
+    probes = np.concatenate([X, X + rng.normal(0, 0.3 * size, X.shape)])
+    R = _residuals(family, probes, theta)
     _check_own_samples(family, own, theta, size)
     _check_degenerate(family, samples)
-    _check_noise(family, X, samples, size, rng)
-    _check_symmetries(family, X, samples, size)
-    stable = np.array_equal(R[7:8], family.residuals(X[7:8], theta))
+    _check_repeated(family, probes, samples, size, rng)
     _require(
-        np.array_equal(family.residuals(X, theta), R),
+        np.median(R[len(X) :]) > 1e-6 * size,
+        "residuals must tell points off a model from points on it; these are all about 0.",
+    )
+    remark = _check_rows(family, probes, theta, R, size)
+    _check_noise(family, probes, samples, size, rng)
+    _check_symmetries(family, probes, samples, size)
+    _require(
+        np.array_equal(family.residuals(probes, theta), R),
         "residuals must not depend on what was solved before: keep no state.",
     )
-    return [
-        "rows are stable: a row's residuals do not depend on its block"
-        if stable
-        else "rows are not stable: the last bits of a row's residuals depend on its block "
-        "(a matrix product does this); piforest always calls with blocks of one size"
-    ]
+    return [remark]
+
+
+def _lawful(function: Any, *arguments: Any) -> Any:
+    """What the package itself refuses is a broken law too; an unknown name is not one."""
+    try:
+        return function(*arguments)
+    except ValueError as error:
+        if isinstance(arguments[0], str):
+            raise
+        raise BrokenLaw(str(error)) from error
+
+
+def _points(family: ModelFamily, X: Any, rng: np.random.Generator) -> Floats:
+    d = family.n_features
+    _require(
+        d is None or isinstance(d, numbers.Integral),
+        f"n_features must be an integer or None, got {d!r}.",
+    )
+    X = rng.uniform(-1, 1, (40, d or 3)) if X is None else np.asarray(X, np.float64)
+    _require(X.ndim == 2, f"X must be a table of rows, got shape {X.shape}.")
+    _require(d in (None, X.shape[1]), f"n_features is {d}, X has {X.shape[1]} columns.")
+    return np.asarray(X)
+
+
+def _check_members(family: ModelFamily, n: int, d: int) -> int:
+    """The members other than solve and residuals; returns k."""
+    symmetries = getattr(family, "symmetries", None)
+    _require(
+        isinstance(symmetries, frozenset) and symmetries <= {"translation", "rotation", "scale"},
+        "symmetries must be a frozenset of 'translation', 'rotation', 'scale', or of none of "
+        f"them, got {symmetries!r}.",
+    )
+    for member in ("sample_size", "codimension", "solve", "residuals"):
+        _require(callable(getattr(family, member)), f"{member} must be a method.")
+    k, codimension = family.sample_size(d), family.codimension(d)
+    _require(
+        isinstance(k, numbers.Integral) and 1 <= k < n,
+        f"sample_size({d}) must be an integer from 1 to less than the {n} rows of X, got {k!r}.",
+    )
+    _require(
+        isinstance(codimension, numbers.Integral) and 1 <= codimension <= d,
+        f"codimension({d}) must be an integer from 1 to {d}, got {codimension!r}.",
+    )
+    _require(
+        type(family).__hash__ is not None, "a family must be hashable: do not define __eq__ alone."
+    )
+    return int(k)
 
 
 def _solved(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
-    params, valid = family.solve(samples)
+    given = samples.copy()
+    answer = family.solve(given)
+    _require(np.array_equal(given, samples), "solve must not write into its input.")
+    _require(
+        isinstance(answer, tuple) and len(answer) == 2,
+        "solve must return two arrays, parameters and valid.",
+    )
+    params, valid = np.asarray(answer[0], np.float64), np.asarray(answer[1])
     s, q = len(samples), family.max_models
     _require(
         params.ndim == 3 and params.shape[:2] == (s, q) and valid.shape == (s, q),
@@ -101,7 +146,9 @@ def _solved(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
 
 
 def _residuals(family: ModelFamily, X: Floats, theta: Floats) -> Floats:
-    R = np.asarray(family.residuals(X, theta))
+    given = X.copy()
+    R = np.asarray(family.residuals(given, theta))
+    _require(np.array_equal(given, X), "residuals must not write into its input.")
     _require(
         R.shape == (len(X), len(theta)),
         f"residuals must have shape (n, m) = ({len(X)}, {len(theta)}), got {R.shape}.",
@@ -111,8 +158,25 @@ def _residuals(family: ModelFamily, X: Floats, theta: Floats) -> Floats:
     return R
 
 
+def _check_rows(family: ModelFamily, X: Floats, theta: Floats, R: Floats, size: float) -> str:
+    """Row i depends on row i alone: a broken law if not, a remark if the last bits do not."""
+    alone = np.concatenate([family.residuals(X[i : i + 1], theta) for i in range(len(X))])
+    turned = np.asarray(family.residuals(X[::-1].copy(), theta))[::-1]
+    for other in (alone, turned):
+        _require(
+            np.isclose(other, R, rtol=1e-6, atol=1e-9 * size),
+            "the residuals of a row must depend on that row alone, not on the others.",
+        )
+    if np.array_equal(alone, R) and np.array_equal(turned, R):
+        return "rows are stable: a row's residuals do not depend on its block"
+    return (
+        "rows are not stable: the last bits of a row's residuals depend on its block "
+        "(a matrix product does this); piforest always calls with blocks of one size"
+    )
+
+
 def _check_own_samples(family: ModelFamily, own: Floats, theta: Floats, size: float) -> None:
-    worst = max(float(family.residuals(own[j], theta[j : j + 1]).max()) for j in range(len(theta)))
+    worst = max(float(np.max(family.residuals(own[j], theta[j : j + 1]))) for j in range(len(own)))
     _require(
         worst <= 1e-5 * size,
         f"a model must go through its own minimal sample; the worst residual is {worst:.3g} for "
@@ -121,18 +185,39 @@ def _check_own_samples(family: ModelFamily, own: Floats, theta: Floats, size: fl
 
 
 def _check_degenerate(family: ModelFamily, samples: Floats) -> None:
-    repeated = np.repeat(samples[:5, :1], samples.shape[1], axis=1)
     if samples.shape[1] == 1:
         return
-    with np.errstate(all="raise"):
-        _, valid = family.solve(repeated)
-    _require(~valid, "a sample of one point repeated must be called degenerate.")
+    with np.errstate(all="ignore"):
+        _, valid = family.solve(np.repeat(samples[:5, :1], samples.shape[1], axis=1))
+    _require(~np.asarray(valid), "a sample of one point repeated must be called degenerate.")
+
+
+def _check_repeated(
+    family: ModelFamily, X: Floats, samples: Floats, size: float, rng: np.random.Generator
+) -> None:
+    """A point that stands twice in a sample: no model, or one that does not hang on rounding."""
+    if samples.shape[1] == 1:
+        return
+    twice = samples.copy()
+    twice[:, 1] = twice[:, 0]
+    with np.errstate(all="ignore"):
+        params, valid = (np.asarray(part) for part in family.solve(twice))
+        own = twice[np.nonzero(valid)[0]]
+        here = _table(family, X, twice)
+        there = _table(family, X, twice + rng.normal(0, 1e-9 * size, twice.shape))
+    both = np.isfinite(here) & np.isfinite(there)
+    _require(
+        not both.any() or np.median(np.abs(here[both] - there[both])) <= 1e-3 * size,
+        "a sample in which a point stands twice does not determine its model; call it degenerate.",
+    )
+    if valid.any():
+        _check_own_samples(family, own, params[valid], size)
 
 
 def _table(family: ModelFamily, X: Floats, samples: Floats) -> Floats:
     """Residuals (n, s, q), infinite where there is no model. The models of a sample stand in
     the order of their total residuals, since a solver may number them as it likes."""
-    params, valid = family.solve(samples)
+    params, valid = (np.asarray(part) for part in family.solve(samples))
     R = np.full((len(X), *valid.shape), np.inf)
     R[:, valid] = family.residuals(X, params[valid])
     order = np.argsort(np.sum(np.minimum(R, 1e300), axis=0), axis=-1)
@@ -174,10 +259,10 @@ def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: flo
 
 def check_sampler(sampler: Any, X: Any = None) -> None:
     """Test a sampler; raises `BrokenLaw` at the first broken law."""
-    sampler = resolve_sampler(sampler)
+    sampler = _lawful(resolve_sampler, sampler)
     X = np.random.default_rng(0).normal(size=(30, 2)) if X is None else np.asarray(X, float)
     for size in (1, 2, min(8, len(X)), len(X)):
-        rows = sampler.draw(X, size, 50, Stream(1))
+        rows = np.asarray(sampler.draw(X, size, 50, Stream(1)))
         _require(rows.shape == (50, size), f"draw must give (n_samples, size), got {rows.shape}.")
         _require((rows >= 0) & (rows < len(X)), "row numbers must lie in [0, n).")
         _require(
@@ -197,24 +282,27 @@ def check_sampler(sampler: Any, X: Any = None) -> None:
 
 def check_kernel(kernel: Any) -> None:
     """Test a preference kernel; raises `BrokenLaw` at the first broken law."""
-    kernel = resolve_kernel(kernel)
+    kernel = _lawful(resolve_kernel, kernel)
     for sigma in (1e-3, 1.0, 50.0):
         r = np.linspace(0, kernel.cutoff * sigma, 200)
         phi = np.asarray(kernel(r, np.full(200, sigma)))
         _require(phi.shape == r.shape, "a kernel must work elementwise.")
         _require((phi >= 0) & (phi <= 1), "a kernel's values must lie in [0, 1].")
         _require(np.diff(phi) <= 0, "a kernel must not increase with the distance.")
+        part = np.asarray(kernel(r[5:6], np.full(1, sigma)))
+        _require(np.allclose(part, phi[5:6]), "a kernel must judge each distance alone.")
 
 
 def check_metric(metric: Any, X: Any = None) -> None:
     """Test a metric on rows X (non-negative random rows without it)."""
-    metric = resolve_metric(metric)
+    metric = _lawful(resolve_metric, metric)
+    _require(metric.name != "precomputed", "a table of distances has no rows to test.")
     if X is None:
         rng = np.random.default_rng(0)
         X = rng.uniform(0, 1, (12, 9)) * (rng.uniform(size=(12, 9)) < 0.6)
         X[3], X[4], X[5] = 0.0, 0.0, X[6]
     rows = as_rows(metric, X)
-    D = np.asarray(metric.pairwise(rows, rows))
+    D = np.asarray(_lawful(metric.pairwise, rows, rows))
     _require(D.shape == (len(X), len(X)), f"pairwise must give (a, c), got {D.shape}.")
     _require(~np.isnan(D) & (D >= 0), "distances must be numbers of at least 0.")
     _require(np.allclose(D, D.T), "a distance must be symmetric.")

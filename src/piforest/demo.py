@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._files import whole_file
+from ._files import check_writable, whole_file
 from .protocols import Floats
 
 Say = Callable[[str], None]
@@ -22,6 +22,8 @@ def run(out: Path | None, seed: int, say: Say) -> dict[str, float]:
     `out` is where the picture goes; None draws none.
     """
     start = time.perf_counter()
+    if out is not None:
+        check_writable(out)
     from sklearn.metrics import roc_auc_score
 
     from .datasets import make_circles
@@ -74,7 +76,7 @@ def _draw(
     X: Floats, y: Any, methods: dict[str, Floats], aucs: dict[str, float], out: Path, say: Say
 ) -> None:
     try:
-        import matplotlib
+        import matplotlib.pyplot
     except ImportError:
         say("\nNo picture was drawn: it needs matplotlib, pip install 'piforest[plots]'.")
         return
@@ -83,5 +85,6 @@ def _draw(
 
     figure = plot_comparison(X, y, methods, aucs)
     with whole_file(out) as file:
-        figure.savefig(file, format=out.suffix.lstrip(".") or "png", dpi=130, bbox_inches="tight")
+        figure.savefig(file, format=out.suffix.lstrip(".").lower(), dpi=130, bbox_inches="tight")
+    matplotlib.pyplot.close(figure)
     say(f"\nThe picture is in {out.resolve()}")

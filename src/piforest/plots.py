@@ -31,11 +31,7 @@ def plot_scores(
     the scores. Draws into `ax`, or a new figure, and returns the axes.
     """
     plt = _pyplot()
-    X, scores = np.asarray(X, np.float64), np.asarray(scores, np.float64)
-    if X.ndim != 2 or X.shape[1] != 2 or scores.shape != (len(X),):
-        raise ValueError(
-            f"plot_scores takes X (n, 2) and scores (n,), got {X.shape} and {scores.shape}."
-        )
+    X, scores = _in_the_plane("scores", X, scores)
     if ax is None:
         ax = plt.subplots(figsize=(5.5, 4.5), layout="constrained")[1]
     order = np.argsort(scores, kind="stable")
@@ -52,7 +48,7 @@ def plot_scores(
 def plot_truth(X: Any, y: Any, ax: Any = None, *, title: str = "") -> Any:
     """Points in the plane by their true label: y > 0 in a structure, y = 0 anomalous."""
     plt = _pyplot()
-    X, y = np.asarray(X, np.float64), np.asarray(y)
+    X, y = _in_the_plane("y", X, y)
     if ax is None:
         ax = plt.subplots(figsize=(5, 4.5), layout="constrained")[1]
     ax.scatter(*X[y == 0].T, s=9, c=ANOMALOUS, linewidths=0, label="anomalous")
@@ -74,6 +70,8 @@ def plot_comparison(
     Returns the figure.
     """
     plt = _pyplot()
+    if not methods:
+        raise ValueError("methods must hold at least one name and its scores, got none.")
     columns = len(methods) + 1
     figure, axes = plt.subplots(
         1, columns, figsize=(3.0 * columns, 4.0), layout="constrained", sharex=True, sharey=True
@@ -85,6 +83,15 @@ def plot_comparison(
     bar.set_ticks(bar.mappable.get_clim(), labels=["low", "high"])
     bar.set_label("anomaly score", labelpad=-12)
     return figure
+
+
+def _in_the_plane(name: str, X: Any, values: Any) -> tuple[Floats, Any]:
+    X, values = np.asarray(X, np.float64), np.asarray(values)
+    if X.ndim != 2 or X.shape[1] != 2 or values.shape != (len(X),):
+        raise ValueError(
+            f"the picture takes X (n, 2) and {name} (n,), got {X.shape} and {values.shape}."
+        )
+    return X, values
 
 
 def _frame(ax: Any, title: str) -> None:

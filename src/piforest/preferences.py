@@ -14,9 +14,14 @@ import numpy as np
 from ._kernels.sparse import collect
 from ._registry import Registry
 from ._rows import UNIT, SparseRows, index_dtype
-from ._validation import check_not_increasing, check_positive, check_unit_interval
-from .models import ModelSet
-from .protocols import Floats, Kernel
+from ._validation import (
+    check_not_increasing,
+    check_positive,
+    check_shape,
+    check_unit_interval,
+)
+from .models import BLOCK, ModelSet, residual_blocks
+from .protocols import Bools, Floats, Ints, Kernel
 
 KERNELS = Registry(
     "kernel",
@@ -26,11 +31,6 @@ KERNELS = Registry(
         "paper": "piforest.preferences:Paper",
     },
 )
-
-# Families are always called with this many rows: a family whose residuals go through
-# BLAS would otherwise round differently in blocks of different size. 16 rows of
-# residuals to 10,000 models fit in a cache of 1.3 MB.
-BLOCK = 16
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def resolve_kernel(kernel: Any) -> Kernel:
     resolved = kernel if hasattr(kernel, "cutoff") else _Function(kernel)
     check_positive("kernel.cutoff", resolved.cutoff)
     r = np.linspace(0, resolved.cutoff, 100)
-    phi = np.asarray(resolved(r, np.ones(100)), np.float64)
+    phi = check_shape(f"kernel {_name(resolved)}(r, sigma)", resolved(r, np.ones(100)), (100,))
     check_unit_interval(_name(resolved), phi)
     check_not_increasing(_name(resolved), phi)
     return resolved
@@ -114,38 +114,28 @@ def embed(X: Floats, models: Sequence[ModelSet], kernel: Kernel) -> SparseRows:
     """
     scale = np.concatenate([part.scale for part in models])
     weight = np.concatenate([part.weight for part in models])
-    unit = UNIT * weight / weight.max()
-    counts, columns, distances = _near(X, models, kernel.cutoff)
-    phi = kernel(distances, scale[columns])
-    check_unit_interval(_name(kernel), phi)
-    data = np.floor(unit[columns] * phi + 0.5).astype(np.int8)
-    keep = data > 0
-    if not keep.all():
-        ends = np.cumsum(counts)
-        kept = np.concatenate([[0], np.cumsum(keep)])
-        counts = kept[ends] - kept[ends - counts]
-        columns, data = columns[keep], data[keep]
+    unit, limit = UNIT * weight / weight.max(), kernel.cutoff * scale
+    m = len(scale)
+    near, distances = np.empty(BLOCK * m, index_dtype(m)), np.empty(BLOCK * m)
+    counts = np.empty(len(X), np.int64)
+    columns, values = [near[:0]], [np.empty(0, np.int8)]
+    for rows, R in residual_blocks(X, models):
+        end = collect(R, limit, counts[rows], near, distances)
+        at = near[:end]
+        phi = kernel(distances[:end], scale[at])
+        check_unit_interval(_name(kernel), phi)
+        data = np.floor(unit[at] * phi + 0.5).astype(np.int8)
+        stored = data > 0
+        if not stored.all():
+            counts[rows] = _counts(counts[rows], stored)
+        columns.append(at[stored])
+        values.append(data[stored])
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return SparseRows(indptr, columns, data, len(scale))
+    return SparseRows(indptr, np.concatenate(columns), np.concatenate(values), m)
 
 
-def _near(X: Floats, models: Sequence[ModelSet], cutoff: float) -> tuple[Any, Any, Any]:
-    """Which models each row is within the cutoff of, and how far: counts, columns, distances."""
-    limit = cutoff * np.concatenate([part.scale for part in models])
-    n, m = len(X), len(limit)
-    counts = np.empty(n, np.int64)
-    columns, distances = np.empty(BLOCK * m, index_dtype(m)), np.empty(BLOCK * m)
-    found = []
-    for start in range(0, n, BLOCK):
-        rows = min(BLOCK, n - start)
-        # The last block is filled up with copies of the last row.
-        block = X[np.minimum(np.arange(start, start + BLOCK), n - 1)]
-        tables = [np.asarray(p.family.residuals(block, p.params), np.float64) for p in models]
-        R = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
-        end = collect(R, limit, counts[start : start + rows], columns, distances)
-        found.append((columns[:end].copy(), distances[:end].copy()))
-    return (
-        counts,
-        np.concatenate([part[0] for part in found] or [columns[:0]]),
-        np.concatenate([part[1] for part in found] or [distances[:0]]),
-    )
+def _counts(counts: Ints, stored: Bools) -> Ints:
+    """How many entries of each row are stored."""
+    ends = np.cumsum(counts)
+    kept = np.concatenate([[0], np.cumsum(stored)])
+    return np.asarray(kept[ends] - kept[ends - counts])

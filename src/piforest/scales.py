@@ -6,20 +6,18 @@ strikingly so at the width of the noise.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from ._kernels.scales import histogram
 from ._random import Stream, choose
+from ._validation import warn_user
 from .families import extent
-from .models import ModelSet
+from .models import ModelSet, residual_blocks
 from .protocols import Floats, Ints
 
 _WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)  # of the extent of the data
 _POINTS, _MODELS = 1000, 2000
 _BEST = 0.02  # the share of models that show the noise
-_BLOCK = 64
 
 
 def estimate_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
@@ -34,21 +32,19 @@ def estimate_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
     family = models.family
     size = extent(family, X)
     rows = choose(stream, len(X), _POINTS)
-    params = models.params[:_MODELS]
+    models = models.first(_MODELS)
     widths = size * _WIDTHS
-    counts = np.zeros((len(params), len(widths)), np.int64)
-    for start in range(0, len(rows), _BLOCK):
-        histogram(family.residuals(X[rows[start : start + _BLOCK]], params), widths, counts)
-    own = np.isin(models.samples[:_MODELS], rows).sum(axis=1)
+    counts = np.zeros((len(models), len(widths)), np.int64)
+    for _, R in residual_blocks(X[rows], [models]):
+        histogram(R, widths, counts)
+    own = np.isin(models.samples, rows).sum(axis=1)
     ratios = log_likelihood_ratios(counts, own, family.codimension(X.shape[1]))
-    best = np.sort(ratios, axis=0)[-max(1, round(_BEST * len(params))) :].mean(axis=0)
+    best = np.sort(ratios, axis=0)[-max(1, round(_BEST * len(models))) :].mean(axis=0)
     if not best.max() > 0:
         sigma = float(widths[len(widths) // 2] / 2)
-        warnings.warn(
+        warn_user(
             f"sigma='auto' found no structure in {len(X)} points and fell back to "
-            f"{sigma:.3g}; pass sigma, the noise of the structures in the units of X.",
-            UserWarning,
-            stacklevel=2,
+            f"{sigma:.3g}; pass sigma, the noise of the structures in the units of X."
         )
         return sigma
     return float(widths[np.argmax(best)] / 2)

@@ -59,6 +59,18 @@ def products(indptr, indices, data, ends, rows, values, out):
 
 
 @jit
+def fill_columns(indptr, indices, data, cursors, first, out):
+    """out (n, width) = the columns from `first` on; cursors (n,) move past them. O(entries)."""
+    last = first + out.shape[1]
+    for i in range(out.shape[0]):
+        e = cursors[i]
+        while e < indptr[i + 1] and np.int64(indices[e]) < last:
+            out[i, np.int64(indices[e]) - first] = data[e]
+            e += 1
+        cursors[i] = e
+
+
+@jit
 def minima(indptr, indices, data, ends, rows, values, out):
     """As `products`, with the smaller of the two values in place of their product."""
     for i in range(indptr.shape[0] - 1):

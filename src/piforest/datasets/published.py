@@ -47,7 +47,8 @@ G. Boracchi, C. Alippi, "PIF: Anomaly detection via preference embedding", ICPR 
 published them later, with anomalies drawn uniformly in their bounding box."""
 _ADELAIDERMF_TEXT = """\
 {name} of AdelaideRMF: matches between two images, labelled by hand. To cite: H. S. Wong,
-T.-J. Chin, J. Yu, D. Suter, "Dynamic and Hierarchical Multi-Structure Geometric Model Fitting", ICCV 2011."""
+T.-J. Chin, J. Yu, D. Suter, "Dynamic and Hierarchical Multi-Structure Geometric Model Fitting",
+ICCV 2011."""
 
 
 def data_folder() -> Path:

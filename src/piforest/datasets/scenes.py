@@ -89,7 +89,7 @@ def _scene(
     as_frame: bool,
 ) -> Any:
     check_integer("n_structures", n_structures, 1)
-    counts = [sizes] * n_structures if isinstance(sizes, int) else list(sizes)
+    counts = np.broadcast_to(sizes, n_structures).tolist() if np.ndim(sizes) == 0 else list(sizes)  # type: ignore[arg-type]
     if len(counts) != n_structures or min(counts) < 1:
         raise ValueError(
             f"sizes must be one number above 0 or one for each of the {n_structures} structures, "

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import io, thresholds
+from .. import thresholds
 from .._progress import Progress
 from .._random import Stream
 from .._validation import check_contamination, check_forest_shape
 from ..forest import FlatForest, PooledForest
 from ..protocols import Floats, Metric
+from ._storage import load_detector, save_detector
 
 
 class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -62,6 +63,11 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         a window over a stream. Every block is scored as if it were alone.
         """
         check_is_fitted(self, "forest_")
+        if hasattr(blocks, "shape"):
+            raise ValueError(
+                "score_blocks takes an iterable of blocks of rows, got one "
+                f"{type(blocks).__name__}; anomaly_score takes that."
+            )
         return (self.anomaly_score(block) for block in blocks)
 
     def score_samples(self, X: Any) -> Floats:
@@ -92,12 +98,12 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; it appears whole or not at all."""
         check_is_fitted(self, "forest_")
-        io.save_detector(path, self)
+        save_detector(path, self)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a model that `save` wrote. Scores are the same, bit for bit."""
-        detector: Self = io.load_detector(path, cls)
+        detector: Self = load_detector(path, cls)
         return detector
 
     def _check_forest_params(self) -> None:

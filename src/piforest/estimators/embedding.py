@@ -13,11 +13,17 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from .._progress import Progress
 from .._random import Stream
 from .._rows import SparseRows, stack
-from .._validation import check_choice, check_family_fits, check_integer, check_positive
+from .._validation import (
+    check_choice,
+    check_family_fits,
+    check_integer,
+    check_magnitude,
+    check_positive,
+)
 from ..families import resolve_family
 from ..models import ModelSet, draw_models
 from ..preferences import embed, resolve_kernel
-from ..protocols import Floats
+from ..protocols import Floats, Kernel
 from ..sampling import resolve_sampler
 from ..scales import estimate_sigma
 
@@ -33,7 +39,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     its preferences for all of them: 1 where it lies on a model, falling to 0 at 3
     sigma. Points of one structure have similar preferences, points of none have
     hardly any. The result is sparse and works in a `Pipeline` before any other
-    estimator.
+    estimator. (An isolation forest on preferences may rank upside down: points of
+    a structure have many non-zero entries, anomalies hardly any.)
 
     Parameters
     ----------
@@ -66,7 +73,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     sigma_ : float
     n_models_ : int
     n_degenerate_ : int
-        Minimal samples that were dropped because they determine no model.
+        Minimal samples that were dropped because they determine no model of the
+        family, or for homographies none in front of both cameras.
 
     Examples
     --------
@@ -85,6 +93,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     models_: list[ModelSet]
     sigma_: float
+    kernel_: Kernel
 
     def __init__(
         self,
@@ -115,10 +124,12 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Draw the models. y is ignored; quality and groups (n,) go to the sampler."""
         family = resolve_family(self.family)
         sampler = resolve_sampler(self.sampler)
+        self.kernel_ = resolve_kernel(self.kernel)
         self._check_params()
         stream = Stream.from_random_state(self.random_state)
         X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         check_family_fits(family, *X.shape)
+        check_magnitude(X)
         progress = Progress(self.verbose)
         n_models = min(10 * len(X), 10_000) if self.n_models == "auto" else self.n_models
         with progress.stage(f"{n_models} models of family {family.name!r}"):
@@ -150,7 +161,6 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return tags
 
     def _check_params(self) -> None:
-        resolve_kernel(self.kernel)
         check_choice("scale", self.scale, SCALES)
         check_choice("weighting", self.weighting, WEIGHTINGS)
         if not (isinstance(self.sigma, str) and self.sigma == "auto"):
@@ -166,7 +176,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _embed(self, X: Floats) -> SparseRows:
         """Preferences of validated rows, in fixed point."""
-        return embed(X, self.models_, resolve_kernel(self.kernel))
+        return embed(X, self.models_, self.kernel_)
 
     def _embed_all(self, X: Floats) -> SparseRows:
         """`_embed` in blocks and threads; each row depends on itself alone."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from .._random import Stream, choose
-from .._validation import check_choice
+from .._validation import check_choice, check_positive
 from ..metrics import as_rows, resolve_metric
 from ..models import ModelSet
 from ..protocols import Floats, Metric
@@ -37,7 +37,8 @@ class PreferenceIsolationForest(Detector):
         Models to keep, degenerate ones not counted. "auto" is 10 n, at most 10,000.
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
-        (r, sigma) that does not increase in r. All are cut at 3 sigma.
+        (r, sigma) that does not increase in r. Cut at 3 sigma, or where a kernel of
+        your own says.
     sampler : str or Sampler, default="uniform"
         Which points make a minimal sample.
     scale : {"fixed"}, default="fixed"
@@ -51,7 +52,7 @@ class PreferenceIsolationForest(Detector):
     n_estimators : int, default=100
         Trees, t in the paper.
     max_samples : int, default=256
-        Points in each tree, psi in the paper; at most n.
+        Points in each tree, psi in the paper; at most the size of the pool.
     branching : int, default=2
         Seeds in each node, b in the paper.
     pool_size : int, default=4096
@@ -59,9 +60,10 @@ class PreferenceIsolationForest(Detector):
         at random. With n <= pool_size this is exactly the paper's forest; memory
         and time of a score do not grow with n beyond it.
     contamination : "auto" or float in (0, 1), default="auto"
-        Share of the training points to flag: at most contamination * n. "auto"
-        splits the training scores into two classes (Otsu), which always flags
-        something.
+        Share of the training points to flag: at most contamination * n, or the
+        whole block of ties at the top. "auto" splits the training scores into two
+        classes (Otsu), which flags something even where nothing is anomalous, and
+        too much where anomalies are few: give a share if you know it.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -82,7 +84,10 @@ class PreferenceIsolationForest(Detector):
     embedding_ : PreferenceEmbedding
     forest_ : PooledForest
     n_models_, n_degenerate_ : int
-        Models kept, and minimal samples dropped because they determine no model.
+        Models kept, and minimal samples dropped because they determine no model of
+        the family, or for homographies none in front of both cameras.
+    max_samples_ : int
+        Points in each tree: max_samples, or all of the pool if it is smaller.
 
     Examples
     --------
@@ -146,8 +151,9 @@ class PreferenceIsolationForest(Detector):
         check_choice("path", self.path, PATHS)
         metric = self._resolve_metric()
         stream = Stream.from_random_state(self.random_state)
+        points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         self.embedding_ = self._embedding(stream).fit(X, quality=quality, groups=groups)
-        X = validate_data(self, X, dtype=np.float64, order="C")
+        X = points
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
         pool = as_rows(metric, self.embedding_._embed_all(X[chosen]))
         D = self._grow(metric, pool, pool, stream.child("trees"))
@@ -274,5 +280,6 @@ class PIF(PreferenceIsolationForest):
                 f"PIF needs sigma, the noise of the structures in the units of X, got "
                 f"{self.sigma!r}. PreferenceIsolationForest estimates it."
             )
+        check_positive("sigma", self.sigma, "PreferenceIsolationForest estimates it.")
         check_choice("kernel", self.kernel, ["binary", "gaussian", "paper"])
         return super().fit(X, y)

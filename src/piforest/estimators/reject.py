@@ -68,6 +68,10 @@ class RejectAnomalies(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any) -> Any:
         detector = PreferenceIsolationForest() if self.detector is None else self.detector
+        if not hasattr(detector, "fit_predict"):
+            raise ValueError(
+                f"detector must have fit_predict and give -1 for anomalies, got {detector!r}."
+            )
         self.detector_ = clone(detector)
         labels = np.asarray(self.detector_.fit_predict(X))
         for name in ("n_features_in_", "feature_names_in_"):

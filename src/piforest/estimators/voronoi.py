@@ -6,11 +6,19 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._random import Stream, choose
-from .._validation import check_square, check_table, objects_or_none
-from ..metrics import as_rows, resolve_metric
+from .._validation import (
+    check_magnitude,
+    check_no_strings,
+    check_same_kind,
+    check_square,
+    check_table,
+    objects_or_none,
+)
+from ..metrics import METRICS, as_rows, resolve_metric
 from ..protocols import Floats, Metric
 from ._detector import Detector
 
@@ -33,11 +41,13 @@ class VoronoiForest(Detector):
         n_train) afterwards; or any function d(a, b), on vectors or on the items
         of a list. A function is called once for each pair of a row and a pool
         point: lower `pool_size` if it is slow. tanimoto, jaccard and ruzicka
-        reject negative entries; jaccard treats every non-zero entry as 1.
+        reject negative entries; jaccard treats every non-zero entry as 1. Sparse
+        rows stay sparse with these three, cosine, euclidean and manhattan, and
+        are made dense block by block with the others.
     n_estimators : int, default=100
         Trees, t in the paper.
     max_samples : int, default=256
-        Points in each tree, psi in the paper; at most n.
+        Points in each tree, psi in the paper; at most the size of the pool.
     branching : int, default=2
         Seeds in each node, b in the paper.
     pool_size : int, default=4096
@@ -45,9 +55,10 @@ class VoronoiForest(Detector):
         at random. With n <= pool_size this is exactly the paper's forest; memory
         and time of a score do not grow with n beyond it.
     contamination : "auto" or float in (0, 1), default="auto"
-        Share of the training points to flag: at most contamination * n. "auto"
-        splits the training scores into two classes (Otsu), which always flags
-        something.
+        Share of the training points to flag: at most contamination * n, or the
+        whole block of ties at the top. "auto" splits the training scores into two
+        classes (Otsu), which flags something even where nothing is anomalous, and
+        too much where anomalies are few: give a share if you know it.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -83,6 +94,9 @@ class VoronoiForest(Detector):
     F. Leveni, L. Magri, G. Boracchi, C. Alippi, "PIF: Anomaly detection via
     preference embedding", ICPR 2020, section IV-B.
     """
+
+    # Were the training points objects, not rows of numbers? A loaded model's never were.
+    _on_objects = False
 
     def __init__(
         self,
@@ -123,34 +137,52 @@ class VoronoiForest(Detector):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        named = self.metric if isinstance(self.metric, str) else ""
+        named = self.metric if isinstance(self.metric, str) else METRICS.name_of(self.metric)
         tags.input_tags.pairwise = named == "precomputed"
-        tags.input_tags.sparse = named not in ("precomputed", "")
+        tags.input_tags.sparse = named not in ("precomputed", None)
         tags.input_tags.positive_only = named in _NOT_NEGATIVE
         return tags
 
     def _rows(self, X: Any, metric: Metric, reset: bool) -> Any:
         """Validated X in the metric's own layout."""
-        if metric.name == "callable":
-            objects = objects_or_none(X)
-            if objects is not None:
-                return self._objects(objects, reset)
-        sparse = "csr" if hasattr(metric, "rows") else False
-        least = 2 if reset else 1
+        objects = self._objects(X, metric)
+        if reset:
+            self._on_objects = objects is not None
+        check_same_kind(self._on_objects, objects)
+        if objects is not None:
+            return self._checked_objects(objects, metric, reset)
         X = validate_data(
-            self, X, accept_sparse=sparse, dtype=np.float64, order="C", reset=reset,
-            ensure_min_samples=least,
-        )  # fmt: skip
+            self,
+            X,
+            accept_sparse="csr" if hasattr(metric, "rows") else False,
+            dtype=np.float64,
+            order="C",
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+        )
         if metric.name == "precomputed":
             if reset:
                 check_square(X)
-            check_table(X, "precomputed distances")
+            check_table(X, "the precomputed matrix", X.shape)
+        elif reset:
+            check_magnitude(X.data if scipy.sparse.issparse(X) else X)
         return as_rows(metric, X)
 
-    def _objects(self, objects: Any, reset: bool) -> Any:
-        if len(objects) < 2 and reset:
-            raise ValueError(f"VoronoiForest needs at least 2 objects, got {len(objects)}.")
-        return objects
+    def _objects(self, X: Any, metric: Metric) -> Any:
+        """Items of a list for a metric of the user's own; None for rows of numbers."""
+        if METRICS.name_of(metric) is None:
+            return objects_or_none(X)
+        check_no_strings(metric.name, X)
+        return None
+
+    def _checked_objects(self, objects: Any, metric: Metric, reset: bool) -> Any:
+        least = 2 if reset else 1
+        if len(objects) < least:
+            raise ValueError(f"VoronoiForest needs at least {least} object(s), got {len(objects)}.")
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        return as_rows(metric, objects)
 
     def _rows_to_score(self, X: Any) -> Any:
         check_is_fitted(self, "forest_")

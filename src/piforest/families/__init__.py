@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._registry import Registry
+from .._validation import check_positive
 from ..protocols import Floats, ModelFamily
 
 FAMILIES = Registry(
@@ -67,7 +68,7 @@ def extent(family: ModelFamily, X: Floats) -> float:
     """
     own = getattr(family, "extent", None)
     if own is not None:
-        return float(own(X))
+        return check_positive(f"extent of family {family.name!r}", float(own(X)))
     low, high = np.percentile(X, [25, 75], axis=0)
     size = float(np.sqrt(np.mean((high - low) ** 2) / 3))
     return size if size > 0 else float(np.sqrt(np.mean(np.var(X, axis=0))))

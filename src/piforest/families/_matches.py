@@ -7,27 +7,21 @@ import numpy as np
 from .._kernels.jit import jit
 from ..protocols import Floats
 
-EPS = float(np.finfo(float).eps)
-
 
 @jit
 def hartley(samples, frames, points):  # type: ignore[no-untyped-def]
     """Move each view of each sample to centroid 0 and mean distance sqrt(2).
 
-    samples (s, k, 4) to frames (s, 2, 4): centre x, centre y, scale, rounding
-    error of a coordinate in the new units; and points (s, 2, k, 2). The scale is
-    0 where all points of a view coincide. O(s k).
+    samples (s, k, 4) to frames (s, 2, 3): centre x, centre y, scale; and points
+    (s, 2, k, 2). The scale is 0 where all points of a view coincide. O(s k).
     """
     k = samples.shape[1]
     for i in range(samples.shape[0]):
         for v in range(2):
             cx = cy = 0.0
-            largest = 0.0
             for j in range(k):
-                x, y = samples[i, j, 2 * v], samples[i, j, 2 * v + 1]
-                cx += x
-                cy += y
-                largest = max(largest, abs(x), abs(y))
+                cx += samples[i, j, 2 * v]
+                cy += samples[i, j, 2 * v + 1]
             cx /= k
             cy /= k
             spread = 0.0
@@ -35,11 +29,10 @@ def hartley(samples, frames, points):  # type: ignore[no-untyped-def]
                 dx, dy = samples[i, j, 2 * v] - cx, samples[i, j, 2 * v + 1] - cy
                 spread += np.sqrt(dx * dx + dy * dy)
             spread /= k
-            scale = np.sqrt(2.0) / spread if spread > 4 * EPS * largest else 0.0
+            scale = np.sqrt(2.0) / spread if spread > 0.0 else 0.0
             frames[i, v, 0] = cx
             frames[i, v, 1] = cy
             frames[i, v, 2] = scale
-            frames[i, v, 3] = EPS * largest * scale
             for j in range(k):
                 points[i, v, j, 0] = (samples[i, j, 2 * v] - cx) * scale
                 points[i, v, j, 1] = (samples[i, j, 2 * v + 1] - cy) * scale
@@ -48,7 +41,7 @@ def hartley(samples, frames, points):  # type: ignore[no-untyped-def]
 def normalised(samples: Floats) -> tuple[Floats, Floats]:
     """`hartley` with its output arrays made."""
     s, k, _ = samples.shape
-    frames, points = np.empty((s, 2, 4)), np.empty((s, 2, k, 2))
+    frames, points = np.empty((s, 2, 3)), np.empty((s, 2, k, 2))
     hartley(np.ascontiguousarray(samples), frames, points)
     return frames, points
 

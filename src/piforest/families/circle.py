@@ -37,11 +37,8 @@ class Circle:
         aa, bb = np.sum(a**2, axis=1), np.sum(b**2, axis=1)
         cross = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
         side2 = np.maximum(np.maximum(aa, bb), np.sum((a - b) ** 2, axis=1))
-        rounding = 8 * np.finfo(float).eps * np.abs(samples).max(axis=(1, 2))
-        valid = np.abs(cross) > FLAT * side2 + rounding * np.sqrt(side2)
-        # Twice the same point has a cross product of zero, but so has its bound.
-        valid &= np.minimum(np.minimum(aa, bb), np.sum((a - b) ** 2, axis=1)) > 0
-        divisor = 2 * np.where(valid, cross, 1)
+        valid = np.abs(cross) > FLAT * side2
+        divisor = 2 * np.where(valid, cross, np.inf)
         centre = np.stack(
             [(b[:, 1] * aa - a[:, 1] * bb) / divisor, (a[:, 0] * bb - b[:, 0] * aa) / divisor],
             axis=1,

@@ -13,8 +13,11 @@ from ..protocols import Bools, Floats
 from ._matches import frame_matrices, normalised
 
 # A pivot of the linear system, relative to the first, below which the matches do
-# not determine it: a match stands twice, or all lie on one plane, to float32 accuracy.
+# not determine it: a match stands twice, or all lie on one plane, but for rounding.
 SINGULAR = 1e-7
+# A coefficient of a polynomial, relative to the largest, that counts as zero: a root
+# beyond the inverse of this is the root at infinity.
+VANISHING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -147,10 +150,10 @@ def _mixed_det(P, Q, R):  # type: ignore[no-untyped-def]
 
 @jit
 def _real_roots(c3, c2, c1, c0, roots):  # type: ignore[no-untyped-def]
-    """Real roots of c3 x^3 + c2 x^2 + c1 x + c0, polished by Newton; returns how many."""
-    largest = max(abs(c3), abs(c2), abs(c1), abs(c0))
+    """Real roots of c3 x^3 + c2 x^2 + c1 x + c0, whose degree may be lower; returns how many."""
+    least = VANISHING * max(abs(c3), abs(c2), abs(c1), abs(c0))
     count = 0
-    if abs(c3) > 1e-12 * largest:
+    if abs(c3) > least:
         a, b, c = c2 / c3, c1 / c3, c0 / c3
         q, r = (a * a - 3 * b) / 9, (2 * a * a * a - 9 * a * b + 27 * c) / 54
         if r * r < q * q * q:
@@ -162,7 +165,7 @@ def _real_roots(c3, c2, c1, c0, roots):  # type: ignore[no-untyped-def]
             s = -np.sign(r) * (abs(r) + np.sqrt(r * r - q * q * q)) ** (1 / 3)
             roots[0] = s + (q / s if s != 0 else 0.0) - a / 3
             count = 1
-    elif abs(c2) > 1e-12 * largest:
+    elif abs(c2) > least:
         inside = c1 * c1 - 4 * c2 * c0
         if inside >= 0:
             # The form without cancellation between c1 and the square root.
@@ -170,15 +173,9 @@ def _real_roots(c3, c2, c1, c0, roots):  # type: ignore[no-untyped-def]
             roots[0] = t / c2
             roots[1] = c0 / t if t != 0 else roots[0]
             count = 2
-    elif abs(c1) > 0:
+    elif abs(c1) > least:
         roots[0] = -c0 / c1
         count = 1
-    for k in range(count):
-        for _ in range(2):
-            x = roots[k]
-            slope = (3 * c3 * x + 2 * c2) * x + c1
-            if slope != 0:
-                roots[k] = x - (((c3 * x + c2) * x + c1) * x + c0) / slope
     return count
 
 
@@ -197,12 +194,16 @@ def _seven_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
         c0, c3 = _mixed_det(P, P, P), _mixed_det(Q, Q, Q)
         c1 = _mixed_det(Q, P, P) + _mixed_det(P, Q, P) + _mixed_det(P, P, Q)
         c2 = _mixed_det(P, Q, Q) + _mixed_det(Q, P, Q) + _mixed_det(Q, Q, P)
-        for k in range(_real_roots(c3, c2, c1, c0, roots)):
+        count = _real_roots(c3, c2, c1, c0, roots)
+        for k in range(count):
             M = P + roots[k] * Q
-            norm = np.sqrt(np.sum(M * M))
-            if np.isfinite(norm) and norm > 0:
-                F[i, k] = (M / norm).reshape(3, 3)
-                valid[i, k] = True
+            F[i, k] = (M / np.sqrt(np.sum(M * M))).reshape(3, 3)
+            valid[i, k] = True
+        largest = max(abs(c2), abs(c1), abs(c0))
+        if largest > VANISHING and abs(c3) <= VANISHING * largest:
+            # The root at infinity: F2 itself is of rank 2, as in exactly rectified images.
+            F[i, count] = Q.reshape(3, 3)
+            valid[i, count] = True
 
 
 @jit
@@ -217,5 +218,8 @@ def _sampson(X, F, out):  # type: ignore[no-untyped-def]
             bx = F[0, j] * x2 + F[3, j] * y2 + F[6, j]
             by = F[1, j] * x2 + F[4, j] * y2 + F[7, j]
             error = abs(x2 * ax + y2 * ay + az)
+            distance = error / np.sqrt(ax * ax + ay * ay + bx * bx + by * by)
             # Both points on their epipoles satisfy F whatever it is: 0, not 0 / 0.
-            out[i, j] = error / np.sqrt(ax * ax + ay * ay + bx * bx + by * by) if error > 0 else 0.0
+            distance = 0.0 if error == 0.0 else distance
+            # Coordinates so large that they overflow lie on nothing.
+            out[i, j] = distance if distance >= 0.0 else np.inf

@@ -12,7 +12,7 @@ from ..protocols import Bools, Floats
 from ._matches import frame_matrices, image_matrices, normalised
 
 # Twice the area of a triangle of matches, in coordinates of spread sqrt(2), below
-# which the three are collinear: about a thousandth of a pixel in a usual image.
+# which the three are collinear: less than a thousandth of a pixel in a usual image.
 FLAT = 1e-6
 
 
@@ -62,10 +62,10 @@ def _area(p, a, b, c):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _basis(p, rounding, B):  # type: ignore[no-untyped-def]
+def _basis(p, B):  # type: ignore[no-untyped-def]
     """B (3, 3) maps the standard projective basis to four points; False if three are collinear."""
     areas = np.array([_area(p, 3, 1, 2), _area(p, 0, 3, 2), _area(p, 0, 1, 3), _area(p, 0, 1, 2)])
-    if np.abs(areas).min() <= FLAT + 16 * rounding:
+    if np.abs(areas).min() <= FLAT:
         return False
     for k in range(3):
         weight = areas[k] / areas[3]
@@ -103,9 +103,9 @@ def _four_points(frames, points, H, valid):  # type: ignore[no-untyped-def]
     for i in range(points.shape[0]):
         if frames[i, 0, 2] == 0.0 or frames[i, 1, 2] == 0.0:
             continue
-        if not _basis(points[i, 0], frames[i, 0, 3], B1):
+        if not _basis(points[i, 0], B1):
             continue
-        if not _basis(points[i, 1], frames[i, 1, 3], B2):
+        if not _basis(points[i, 1], B2):
             continue
         if min(B1[2, 0] * B2[2, 0], B1[2, 1] * B2[2, 1], B1[2, 2] * B2[2, 2]) <= 0:
             continue
@@ -136,4 +136,5 @@ def _transfer_errors(X, H, G, out):  # type: ignore[no-untyped-def]
             bx = x1 - (G[0, j] * x2 + G[1, j] * y2 + G[2, j]) / w1
             by = y1 - (G[3, j] * x2 + G[4, j] * y2 + G[5, j]) / w1
             error = np.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
-            out[i, j] = error if w1 > 0 and w2 > 0 else np.inf
+            # Not NaN either, where coordinates are so large that they overflow.
+            out[i, j] = error if w1 > 0 and w2 > 0 and error >= 0 else np.inf

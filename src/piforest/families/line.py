@@ -29,11 +29,14 @@ class Line:
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         start, end = samples[:, 0], samples[:, 1]
         direction = end - start
+        # The point nearer to the origin is the one with more digits to measure from: a far
+        # one, a fill value say, would swallow those of every other point.
+        nearer = np.sum(start**2, axis=1) <= np.sum(end**2, axis=1)
+        anchor = np.where(nearer[:, None], start, end)
         length = np.sqrt(np.sum(direction**2, axis=1))
-        # Two points closer than the rounding of their coordinates are one point.
-        valid = length > 4 * np.finfo(float).eps * np.abs(samples).max(axis=(1, 2))
+        valid = length > 0
         direction = direction / np.where(valid, length, 1)[:, None]
-        return np.concatenate([start, direction], axis=1)[:, None, :], valid[:, None]
+        return np.concatenate([anchor, direction], axis=1)[:, None, :], valid[:, None]
 
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))

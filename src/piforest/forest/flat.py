@@ -76,6 +76,27 @@ class FlatForest:
         )
         return out
 
+    def is_sound(self, pool: int) -> bool:
+        """Does every index point somewhere, and every path end? For trees read from a file."""
+        nodes, in_tree = len(self.first_child), np.diff(self.roots)
+        if not (
+            (in_tree > 0).all()
+            and self.roots[0] == 0
+            and self.roots[-1] == nodes == len(self.seed) == len(self.size)
+        ):
+            return False
+        starts, stops = np.repeat(self.roots[:-1], in_tree), np.repeat(self.roots[1:], in_tree)
+        # Children stand behind their parent in the same tree, so every descent ends.
+        own = np.arange(nodes) - starts
+        inner = self.first_child >= 0
+        last = starts + self.first_child + self.branching
+        return bool(
+            (self.first_child[inner] > own[inner]).all()
+            and (last[inner] <= stops[inner]).all()
+            and ((self.seed >= 0) & (self.seed < pool) | (own == 0)).all()
+            and ((self.size >= 0) & (self.size <= self.max_samples)).all()
+        )
+
 
 def join(forests: Sequence[FlatForest]) -> FlatForest:
     """All trees of all forests, in order."""

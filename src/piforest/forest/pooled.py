@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from .._kernels import trees as kernels
 from .._random import Stream
 from .._rows import SparseRows
+from .._validation import check_table
 from ..protocols import Bools, Floats, Metric
 from .flat import FlatForest, join
 
@@ -24,12 +25,12 @@ class PooledForest:
     descend: its path length is 1 in every tree, the least possible.
     """
 
-    def __init__(self, metric: Metric, pool: Any, forest: FlatForest) -> None:
+    def __init__(self, metric: Metric, pool: Any, forest: FlatForest, index: Any = None) -> None:
         self.metric = metric
         self.pool = pool
         self.forest = forest
-        prepare = getattr(metric, "prepare", None)
-        self._index = pool if prepare is None else prepare(pool)
+        prepare = getattr(metric, "prepare", lambda rows: rows)
+        self._index = prepare(pool) if index is None else index
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PooledForest, (self.metric, self.pool, self.forest)
@@ -43,16 +44,18 @@ class PooledForest:
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(self.forest.grow)(D, stream, range(cuts[k], cuts[k + 1])) for k in range(parts)
         )
-        return PooledForest(self.metric, self.pool, join(grown))
+        return PooledForest(self.metric, self.pool, join(grown), self._index)
 
     @property
     def block_rows(self) -> int:
         """How many rows to score at a time."""
-        return max(16, min(1024, _TABLE_BYTES // (8 * len(self.pool))))
+        return max(16, min(256, _TABLE_BYTES // (8 * len(self.pool))))
 
     def table(self, rows: Any) -> Floats:
         """Distances (rows, pool)."""
-        return np.ascontiguousarray(self.metric.pairwise(rows, self._index), np.float64)
+        D = np.ascontiguousarray(self.metric.pairwise(rows, self._index), np.float64)
+        check_table(D, f"metric {self.metric.name!r}", (len(rows), len(self.pool)))
+        return D
 
     def path_lengths(self, rows: Any, D: Floats | None = None) -> Floats:
         """(rows, t); D is their table where it is known already."""

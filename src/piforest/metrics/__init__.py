@@ -52,7 +52,7 @@ def resolve_metric(metric: Any) -> Metric:
         return get_metric(metric)
     if not isinstance(metric, type) and callable(getattr(metric, "pairwise", None)):
         return metric  # type: ignore[no-any-return]
-    if callable(metric):
+    if callable(metric) and not isinstance(metric, type):
         from .custom import Callable
 
         return Callable(metric)

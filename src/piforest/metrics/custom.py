@@ -32,6 +32,10 @@ class Callable:
     empty_rows: ClassVar[bool] = False
 
     def pairwise(self, A: Any, B: Any) -> Floats:
-        table = np.array([[self.function(a, b) for b in B] for a in A], dtype=np.float64)
         name = getattr(self.function, "__name__", repr(self.function))
-        return check_table(table.reshape(len(A), len(B)), f"metric {name}(a, b)")
+        table = np.array([[self.function(a, b) for b in B] for a in A])
+        if table.ndim > 2 or table.dtype == object:
+            raise ValueError(f"metric {name}(a, b) must give one number.")
+        table = table.astype(np.float64).reshape(len(A), len(B))
+        check_table(table, f"metric {name}(a, b)", table.shape)
+        return np.asarray(table)

@@ -31,13 +31,12 @@ class _Lp:
     def pairwise(self, A: Any, B: Any) -> Floats:
         A, B = self.rows(A), self.rows(B)
         out = np.empty((len(A), len(B)))
-        if isinstance(A, SparseRows) and isinstance(B, SparseRows):
+        if isinstance(A, SparseRows) or isinstance(B, SparseRows):
+            A, B = (X if isinstance(X, SparseRows) else sparse_rows(X) for X in (A, B))
             sparse.lp_distances(
                 A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, self._power, out
             )
         else:
-            A = A.to_csr().toarray() if isinstance(A, SparseRows) else A
-            B = B.to_csr().toarray() if isinstance(B, SparseRows) else B
             dense.lp_distances(A, B, self._power, out)
         return self._finish(out)
 

@@ -22,6 +22,11 @@ from ..protocols import Floats
 
 # 127 ** 2 times as many shared models stay below 2 ** 31.
 _COLUMNS_FOR_INT32 = 130_000
+# 127 ** 2 times as many stay below 2 ** 24, where float32 still holds every integer.
+_EXACT_COLUMNS = 1024
+# A step through the inverted index costs as much as this many cells of a matrix product:
+# measured, 1.7 ns against 0.03 to 0.06.
+_STEPS_PER_CELL = 0.04
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,7 @@ class InvertedRows:
     """A pool with the rows of each column, which overlaps are summed through."""
 
     pool: SparseRows
+    sums: NDArray[Any]
     ends: NDArray[np.int64] = field(init=False)
     rows: NDArray[np.uint16] | NDArray[np.int32] = field(init=False)
     values: NDArray[Any] = field(init=False)
@@ -43,6 +49,23 @@ class InvertedRows:
             object.__setattr__(self, name, value)
 
 
+def _is_dense(rows: SparseRows, index: InvertedRows) -> bool:
+    """Would matrix products be cheaper than running down the columns of the pool?"""
+    in_rows = np.bincount(rows.indices, minlength=rows.n_columns)
+    steps = float(in_rows @ np.diff(index.ends))
+    return steps > _STEPS_PER_CELL * len(rows) * len(index.pool) * rows.n_columns
+
+
+def _dense_products(rows: SparseRows, index: InvertedRows, out: NDArray[Any]) -> None:
+    """out += rows pool', by matrix products of so few columns that float32 is exact."""
+    sides = [(side, side.indptr[:-1].copy()) for side in (rows, index.pool)]
+    for first in range(0, rows.n_columns, _EXACT_COLUMNS):
+        a, b = (np.zeros((len(side), _EXACT_COLUMNS), np.float32) for side, _ in sides)
+        for (side, cursors), dense in zip(sides, (a, b)):
+            sparse.fill_columns(side.indptr, side.indices, side.data, cursors, first, dense)
+        out += (a @ b.T).astype(out.dtype)
+
+
 class _Overlap:
     """`pairwise` from a kernel that sums over shared columns, and the sums of each row."""
 
@@ -53,7 +76,8 @@ class _Overlap:
     _squared: ClassVar[bool] = True
 
     def prepare(self, B: Any) -> InvertedRows:
-        return InvertedRows(self.rows(B))
+        rows = self.rows(B)
+        return InvertedRows(rows, self._sums(rows))
 
     def pairwise(self, A: Any, B: Any) -> Floats:
         rows = self.rows(A)
@@ -63,10 +87,13 @@ class _Overlap:
         narrow = exact and rows.n_columns <= _COLUMNS_FOR_INT32
         dtype = np.int32 if narrow else np.int64 if exact else np.float64
         shared = np.zeros((len(rows), len(pool)), dtype)
-        self._kernel(
-            rows.indptr, rows.indices, rows.data, index.ends, index.rows, index.values, shared
-        )
-        return self._distance(shared, self._sums(rows, exact), self._sums(pool, exact))
+        if exact and self._kernel is sparse.products and _is_dense(rows, index):
+            _dense_products(rows, index, shared)
+        else:
+            self._kernel(
+                rows.indptr, rows.indices, rows.data, index.ends, index.rows, index.values, shared
+            )
+        return self._distance(shared, self._sums(rows), index.sums)
 
     def rows(self, X: Any) -> SparseRows:
         rows = X if isinstance(X, SparseRows) else sparse_rows(X)
@@ -74,8 +101,8 @@ class _Overlap:
             check_not_negative(self.name, rows.data)
         return rows
 
-    def _sums(self, rows: SparseRows, exact: bool) -> NDArray[Any]:
-        out = np.empty(len(rows), np.int64 if exact else np.float64)
+    def _sums(self, rows: SparseRows) -> NDArray[Any]:
+        out = np.empty(len(rows), np.int64 if rows.exact else np.float64)
         sparse.row_sums(rows.indptr, rows.data, self._squared, out)
         return out
 

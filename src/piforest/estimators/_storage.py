@@ -1,0 +1,157 @@
+"""Detectors as files: what is in the archive, and what it is checked for when read."""
+
+from __future__ import annotations
+
+import dataclasses
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from .._rows import SparseRows
+from ..families import FAMILIES
+from ..forest import FlatForest, PooledForest
+from ..io import Arrays, damaged, read_archive, write_archive
+from ..metrics import METRICS
+from ..models import ModelSet
+from ..preferences import KERNELS
+from ..sampling import SAMPLERS
+from .embedding import PreferenceEmbedding
+
+_FOREST = ("roots", "first_child", "seed", "size")
+_MODELS = ("params", "samples", "scale", "weight")
+_REGISTRIES = {"family": FAMILIES, "kernel": KERNELS, "metric": METRICS, "sampler": SAMPLERS}
+
+
+def save_detector(path: str | PathLike[str], detector: Any) -> None:
+    """One file with the detector's parameters and everything that scoring needs."""
+    pooled: PooledForest = detector.forest_
+    arrays: Arrays = {"scores": detector.scores_, "labels": detector.labels_}
+    for name in _FOREST:
+        arrays[f"forest.{name}"] = getattr(pooled.forest, name)
+    # What was fitted is stored beside the parameters, which may have been set since.
+    header: dict[str, Any] = {
+        "class": type(detector).__name__,
+        "params": _encoded(detector.get_params()),
+        "metric": _encode("metric", pooled.metric),
+        "offset": detector.offset_,
+        "max_samples": pooled.forest.max_samples,
+        "branching": pooled.forest.branching,
+        "n_features_in": getattr(detector, "n_features_in_", None),
+        "feature_names_in": getattr(detector, "feature_names_in_", np.empty(0)).tolist(),
+    }
+    _pack_pool(pooled.pool, header, arrays)
+    if hasattr(detector, "embedding_"):
+        _pack_embedding(detector.embedding_, header, arrays)
+    write_archive(path, header, arrays)
+
+
+def load_detector(path: str | PathLike[str], cls: type) -> Any:
+    """The detector of a file, which must be a `cls` or a direct subclass of it."""
+    header, arrays = read_archive(path)
+    try:
+        return _detector(path, header, arrays, cls)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise damaged(path, error) from error
+
+
+def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type) -> Any:
+    kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
+    if header["class"] not in kinds:
+        raise ValueError(f"{path} holds a {header['class']}, not a {cls.__name__}.")
+    detector: Any = kinds[header["class"]](**_decoded(header["params"]))
+    forest = FlatForest(
+        header["max_samples"], header["branching"], *(arrays[f"forest.{name}"] for name in _FOREST)
+    )
+    pool = _unpack_pool(header, arrays)
+    if not (forest.is_sound(len(pool)) and (not isinstance(pool, SparseRows) or pool.is_sound())):
+        raise damaged(path, "its trees or its pool point nowhere")
+    detector.forest_ = PooledForest(_decode("metric", header["metric"]), pool, forest)
+    detector.max_samples_ = forest.max_samples
+    detector.scores_, detector.labels_ = arrays["scores"], arrays["labels"]
+    detector.offset_ = header["offset"]
+    fitted = [detector]
+    if "embedding" in header:
+        detector.embedding_ = _unpack_embedding(header["embedding"], arrays)
+        fitted.append(detector.embedding_)
+    for estimator in fitted:
+        if header["n_features_in"] is not None:
+            estimator.n_features_in_ = header["n_features_in"]
+        if header["feature_names_in"]:
+            estimator.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
+    return detector
+
+
+def _pack_pool(pool: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    if isinstance(pool, SparseRows):
+        header["pool"] = {"layout": "sparse", "n_columns": pool.n_columns}
+        for name in ("indptr", "indices", "data"):
+            arrays[f"pool.{name}"] = getattr(pool, name)
+    else:
+        header["pool"] = {"layout": "dense"}
+        arrays["pool"] = np.asarray(pool)
+
+
+def _unpack_pool(header: dict[str, Any], arrays: Arrays) -> Any:
+    if header["pool"]["layout"] == "dense":
+        return arrays["pool"]
+    indptr, indices, data = (arrays[f"pool.{name}"] for name in ("indptr", "indices", "data"))
+    return SparseRows(indptr, indices, data, header["pool"]["n_columns"])
+
+
+def _pack_embedding(embedding: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    header["embedding"] = {
+        "params": _encoded(embedding.get_params()),
+        "kernel": _encode("kernel", embedding.kernel_),
+        "sigma": embedding.sigma_,
+        "n_degenerate": embedding.n_degenerate_,
+        "families": [_encode("family", models.family) for models in embedding.models_],
+    }
+    for i, models in enumerate(embedding.models_):
+        for name in _MODELS:
+            arrays[f"models.{i}.{name}"] = getattr(models, name)
+
+
+def _unpack_embedding(header: dict[str, Any], arrays: Arrays) -> Any:
+    embedding = PreferenceEmbedding(**_decoded(header["params"]))
+    embedding.models_ = [
+        ModelSet(_decode("family", family), *(arrays[f"models.{i}.{name}"] for name in _MODELS))
+        for i, family in enumerate(header["families"])
+    ]
+    embedding.kernel_ = _decode("kernel", header["kernel"])
+    embedding.sigma_ = header["sigma"]
+    embedding.n_degenerate_ = header["n_degenerate"]
+    embedding.n_models_ = sum(len(models) for models in embedding.models_)
+    embedding._n_features_out = embedding.n_models_
+    return embedding
+
+
+def _encoded(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: _encode(name, value) for name, value in params.items()}
+
+
+def _decoded(params: dict[str, Any]) -> dict[str, Any]:
+    return {name: _decode(name, value) for name, value in params.items()}
+
+
+def _encode(name: str, value: Any) -> Any:
+    """A parameter as JSON: plain values as they are, registry objects by name and options."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    if name == "random_state":
+        return None
+    known = _REGISTRIES[name].name_of(value) if name in _REGISTRIES else None
+    if known is not None:
+        return {"name": known, "options": dataclasses.asdict(value)}
+    raise ValueError(
+        f"{name}={value!r} cannot be saved: a model file can only name what is built in. "
+        "Use pickle to keep objects of your own."
+    )
+
+
+def _decode(name: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return _REGISTRIES[name].get(value["name"], **value["options"])
