@@ -8,8 +8,11 @@ from piforest.datasets import (
     list_datasets,
     load_adelaidermf,
     load_synthetic2d,
+    make_circle_scene,
     make_circles,
     make_lines,
+    make_stair,
+    make_star,
 )
 from piforest.datasets.published import ADELAIDERMF, SYNTHETIC2D
 from piforest.families import get_family
@@ -56,6 +59,73 @@ def test_scenes_come_as_frames_too(make):
     X, y = make(2, random_state=0, as_frame=True, return_X_y=True)
     assert np.array_equal(X.to_numpy(), make(2, random_state=0).data)
     assert y.name == "target"
+
+
+SCENES = [make_lines, make_circles, make_stair, make_star, make_circle_scene]
+
+
+@pytest.mark.parametrize("make", SCENES)
+@pytest.mark.parametrize("n_structures", [3, 4, 7])
+def test_every_scene_takes_every_option(make, n_structures):
+    sizes = list(range(10, 10 + n_structures))
+    scene = make(
+        n_structures,
+        sizes=sizes,
+        noise=0.0,
+        anomaly_share=0.5,
+        box=([-5, -6], [7, 8]),
+        random_state=3,
+        as_frame=True,
+    )
+    assert np.bincount(scene.target).tolist() == [sum(sizes), *sizes]
+    anomalies = scene.data[scene.target == 0].to_numpy()
+    assert (anomalies > [-5, -6]).all()
+    assert (anomalies < [7, 8]).all()
+    assert anomalies.max() > 2
+    family = get_family("circle" if "circle" in make.__name__ else "line")
+    for structure in range(1, n_structures + 1):
+        points = scene.data[scene.target == structure].to_numpy()
+        theta, valid = family.solve(points[None, : family.sample_size(2)])
+        assert valid.all()
+        assert family.residuals(points, theta[0]).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("make", "k", "counts"),
+    [
+        (make_stair, 3, [400, 272, 64, 64]),
+        (make_stair, 4, [200] + 4 * [50]),
+        (make_star, 5, [250] + 5 * [50]),
+        (make_star, 11, [550] + 11 * [50]),
+        (make_circle_scene, 3, [500, 376, 62, 62]),
+        (make_circle_scene, 4, [200] + 4 * [50]),
+        (make_circle_scene, 5, [250] + 5 * [50]),
+    ],
+)
+def test_named_scenes_have_the_papers_cardinalities(make, k, counts):
+    assert np.bincount(make(k).target).tolist() == counts
+
+
+def test_structures_of_a_named_scene_are_distinct():
+    for make, k in ((make_stair, 4), (make_star, 11), (make_star, 6), (make_circle_scene, 5)):
+        scene = make(k, noise=0, anomaly_share=0, sizes=60, random_state=0)
+        family = get_family("circle" if make is make_circle_scene else "line")
+        samples = np.stack([scene.data[scene.target == s][:3] for s in range(1, k + 1)])
+        theta = family.solve(samples[:, : family.sample_size(2)])[0][:, 0]
+        off = family.residuals(samples[:, 2], theta)
+        assert (off[~np.eye(k, dtype=bool)] > 1e-3).mean() > 0.9
+
+
+def test_scenes_name_bad_options():
+    with pytest.raises(ValueError, match="noise must be a finite number of at least 0, got -1"):
+        make_stair(noise=-1)
+    with pytest.raises(ValueError, match=r"box must be \(lowest x, lowest y\)"):
+        make_star(box=([0, 0], [0, 1]))
+    with pytest.raises(ValueError, match="n_structures must be an integer of at least 3, got 2"):
+        make_star(2)
+    with pytest.raises(ValueError, match="sizes must be one number above 0"):
+        make_circle_scene(sizes=0)
+    assert len(make_stair(sizes=np.int64(5), anomaly_share=0).data) == 15
 
 
 SIZES = {

@@ -79,6 +79,34 @@ def check_share(parameter: str, value: Any) -> float:
     return float(value)
 
 
+def check_not_below_zero(parameter: str, value: Any) -> float:
+    if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+        raise ValueError(f"{parameter} must be a finite number of at least 0, got {value!r}.")
+    return float(value)
+
+
+def check_sizes(parameter: str, value: Any, n: int) -> list[int]:
+    """One count above 0 for each of n structures, from one number or n of them."""
+    counts = np.full(n, value).tolist() if np.ndim(value) == 0 else list(value)
+    whole = all(isinstance(count, numbers.Integral) and int(count) >= 1 for count in counts)
+    if len(counts) != n or not whole:
+        raise ValueError(
+            f"{parameter} must be one number above 0 or one for each of the {n} structures, "
+            f"got {value!r}."
+        )
+    return [int(count) for count in counts]
+
+
+def check_box(value: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    box = np.asarray(value, np.float64)
+    if box.shape != (2, 2) or not (box[0] < box[1]).all():
+        raise ValueError(
+            "box must be (lowest x, lowest y), (highest x, highest y) with the lowest below the "
+            f"highest, got {value!r}."
+        )
+    return box[0], box[1]
+
+
 def check_forest_shape(n_estimators: Any, max_samples: Any, branching: Any, pool_size: Any) -> None:
     check_integer("n_estimators", n_estimators, 1, "100 is the usual number of trees.")
     check_integer("max_samples", max_samples, 2, "A tree needs two points to split; 256 is usual.")

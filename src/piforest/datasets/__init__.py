@@ -1,13 +1,16 @@
 """Scenes with ground truth, and readers of the published sets."""
 
 from .published import data_folder, list_datasets, load_adelaidermf, load_synthetic2d
-from .scenes import make_circles, make_lines
+from .scenes import make_circle_scene, make_circles, make_lines, make_stair, make_star
 
 __all__ = [
     "data_folder",
     "list_datasets",
     "load_adelaidermf",
     "load_synthetic2d",
+    "make_circle_scene",
     "make_circles",
     "make_lines",
+    "make_stair",
+    "make_star",
 ]
