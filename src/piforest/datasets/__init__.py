@@ -2,6 +2,7 @@
 
 from .published import data_folder, list_datasets, load_adelaidermf, load_synthetic2d
 from .scenes import make_circle_scene, make_circles, make_lines, make_stair, make_star
+from .stereo import make_motion_pair, make_plane_pair
 
 __all__ = [
     "data_folder",
@@ -11,6 +12,8 @@ __all__ = [
     "make_circle_scene",
     "make_circles",
     "make_lines",
+    "make_motion_pair",
+    "make_plane_pair",
     "make_stair",
     "make_star",
 ]
