@@ -31,6 +31,18 @@ class Misshapen:
         return np.zeros((2, 2), int)
 
 
+class Wrapping(Misshapen):
+    name = "wrapping"
+
+    def draw(self, X, size, n_samples, stream, **_):
+        return np.full((n_samples, size), -1)
+
+
+class NoModels(type(get_family("line"))):
+    def solve(self, samples):
+        return None
+
+
 class Line(type(get_family("line"))):
     """Lines whose residuals are changed."""
 
@@ -104,6 +116,10 @@ CASES = [
     (PIF(Line(lambda R: R[0]), sigma=1), X, "residuals of family 'line' must have shape"),
     (PreferenceIsolationForest(kernel=lambda r, s: 1.0), X, r"kernel <lambda>\(r, sigma\) must have shape \(100,\), got \(\)"),
     (PreferenceIsolationForest(sampler=Misshapen()), X, "samples of sampler 'misshapen' must have shape"),
+    (PreferenceIsolationForest(sampler=Wrapping()), X, "samples of sampler 'wrapping' must be row numbers, integers from 0 to 49"),
+    (PreferenceIsolationForest(sampler=object()), X, "sampler must be one of"),
+    (VoronoiForest(object()), X, "metric must be one of"),
+    (PIF(NoModels(), sigma=1), X, "solve of family 'line' must return parameters and valid"),
     (RejectAnomalies(LinearRegression()), X, "detector must have fit_predict"),
     (VoronoiForest("euclidean", branching=300), X, r"branching must be at most max_samples \(256\), got 300"),
 ]  # fmt: skip

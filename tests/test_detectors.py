@@ -510,6 +510,53 @@ def test_rows_to_score_are_of_the_kind_that_was_fitted():
         forest.predict([])
 
 
+def test_ragged_lists_are_scored_alike_alone_and_in_company():
+    forest = VoronoiForest(lambda a, b: abs(sum(a) - sum(b)), random_state=0, n_estimators=9)
+    forest.fit([[1], [1, 2], [1, 2, 3], [4]])
+    whole = forest.anomaly_score([[1], [1, 2], [3, 4]])
+    for i, item in enumerate([[1], [1, 2], [3, 4]]):
+        assert np.array_equal(forest.anomaly_score([item]), whole[i : i + 1])
+
+
+def test_near_duplicates_of_floats_are_no_error():
+    X = np.random.default_rng(0).uniform(0, 1, (100, 30))
+    forest = VoronoiForest(random_state=0, n_estimators=5).fit(np.concatenate([X, X * 0.1 * 10]))
+    assert forest.anomaly_score(X / 3 * 3).shape == (100,)
+
+
+def test_a_fit_that_fails_leaves_nothing_fitted():
+    detector = small().fit(LINES)
+    with pytest.raises(ValueError, match="identical"):
+        detector.fit(np.ones((50, 3)))
+    with pytest.raises(NotFittedError):
+        detector.predict(LINES)
+    with pytest.raises(NotFittedError):
+        detector.predict(np.ones((5, 3)))
+    embedding = PreferenceEmbedding(sigma=0.1).fit(LINES)
+    with pytest.raises(ValueError, match="identical"):
+        embedding.fit(np.ones((50, 3)))
+    with pytest.raises(NotFittedError):
+        embedding.transform(LINES)
+    forest = VoronoiForest("euclidean", n_estimators=3).fit(LINES)
+    with pytest.raises(ValueError, match="at least 0"):
+        forest.set_params(metric="tanimoto").fit(LINES)
+    with pytest.raises(NotFittedError):
+        forest.predict(LINES)
+
+
+def test_trees_that_cannot_split_are_a_warning():
+    with pytest.warns(UserWarning, match=r"branching \(10\) is above the 5 points of a tree"):
+        forest = VoronoiForest("euclidean", branching=10).fit(LINES[:5])
+    assert np.ptp(forest.scores_) == 0
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_every_backend_of_joblib_gives_the_same(backend):
+    with parallel_config(backend=backend):
+        many = small(n_jobs=2).fit(LINES)
+        assert np.array_equal(many.anomaly_score(LINES), small().fit(LINES).scores_)
+
+
 def test_a_metric_class_of_ones_own_takes_objects():
     class Lengths:
         name, empty_rows = "lengths", False

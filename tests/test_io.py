@@ -164,14 +164,33 @@ def put(at, value):
         {"pool__indices": put(0, 60_000)},
         {"pool__indptr": put(1, 10**9)},
         {"pool__data": lambda array: array[:-1]},
+        {"pool__data": lambda array: array.astype(np.int32)},
+        {"pool__indices": lambda array: array[::-1]},
+        {"models__0__scale": lambda array: array[:5]},
+        {"models__0__params": lambda array: array[:, :1]},
+        {"models__0__weight": lambda array: array.astype(int)},
+        {"forest__first_child": lambda array: array.astype(float)},
+        {"scores": lambda array: array[:-1]},
     ],
-    ids=range(10),
+    ids=range(17),
 )
 def test_trees_and_pools_that_point_nowhere_are_refused(changes, tmp_path):
     PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(tmp_path / "m")
     tampered(tmp_path / "m", **changes)
-    with pytest.raises(ValueError, match="damaged: its trees or its pool point nowhere"):
+    with pytest.raises(ValueError, match=r"damaged: its (trees point nowhere|parts do not fit)"):
         PIF.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    "change", [{"n_features_in": 200_000}, {"n_features_in": 3}, {"branching": 0}], ids=str
+)
+@pytest.mark.parametrize("detector", [DETECTORS[2][0], DETECTORS[4][0]], ids=["line", "voronoi"])
+def test_headers_that_do_not_fit_are_refused(detector, change, tmp_path):
+    detector.fit(X).save(tmp_path / "m")
+    header, arrays = io.read_archive(tmp_path / "m")
+    io.write_archive(tmp_path / "m", {**header, **change}, arrays)
+    with pytest.raises(ValueError, match=r"damaged: its (trees point nowhere|parts do not fit)"):
+        type(detector).load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("lost", ["params", "metric", "forest.size", "models.0.params"])

@@ -141,6 +141,12 @@ def test_sparse_input_is_not_changed():
     assert X.nnz == 2
 
 
+@pytest.mark.parametrize("name", [n for n in list_metrics() if n != "precomputed"])
+def test_rows_of_different_width_are_refused(name):
+    with pytest.raises(ValueError, match="column"):
+        get_metric(name).pairwise(np.ones((2, 30)), np.ones((2, 3)))
+
+
 def test_minkowski_has_a_power():
     A, B = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
     assert get_metric("minkowski", p=2).pairwise(A, B)[0, 0] == pytest.approx(5)

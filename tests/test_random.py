@@ -39,7 +39,7 @@ def test_distinct_draws_equal_the_naive_ones(key, n, data):
 
 
 def test_words_are_uniform():
-    unit = Stream(3).words(np.arange(100_000)) / 2.0**64
+    unit = _random.mix(3, np.arange(100_000)) / 2.0**64
     counts = np.histogram(unit, 50, (0, 1))[0]
     assert abs(counts - 2000).max() < 5 * np.sqrt(2000)
 

@@ -48,7 +48,7 @@ def choose(stream: Stream, n: int, size: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Stream:
-    """A key, and from it children, words and NumPy generators."""
+    """A key, and from it children and NumPy generators."""
 
     key: int
 
@@ -80,10 +80,6 @@ class Stream:
                 step = int.from_bytes(hashlib.blake2b(step.encode(), digest_size=8).digest(), "big")
             key = int(mix(key, step))
         return Stream(key)
-
-    def words(self, index: Any) -> NDArray[np.uint64]:
-        """One word for each index: word i depends on (stream, i) alone."""
-        return mix(self.key, index)
 
     def generator(self) -> np.random.Generator:
         """A NumPy generator, for drawing whole arrays outside the algorithm."""

@@ -56,13 +56,20 @@ class SparseRows:
 
     def is_sound(self) -> bool:
         """Does every index point somewhere? For rows read from a file."""
-        return bool(
-            self.indptr[0] == 0
+        if not (
+            self.indptr.dtype == np.int64
+            and self.indices.dtype == index_dtype(self.n_columns)
+            and self.data.dtype in (np.int8, np.float64)
+            and self.indptr[0] == 0
             and (np.diff(self.indptr) >= 0).all()
             and self.indptr[-1] == len(self.indices) == len(self.data)
-            and (len(self.indices) == 0 or int(self.indices.max()) < self.n_columns)
-            and (len(self.indices) == 0 or int(self.indices.min()) >= 0)
-        )
+        ):
+            return False
+        columns = self.indices.astype(np.int64)
+        starts = np.zeros(len(columns) + 1, np.bool_)
+        starts[self.indptr] = True
+        ascend = (np.diff(columns) > 0) | starts[1:-1]
+        return bool(ascend.all() and ((columns >= 0) & (columns < self.n_columns)).all())
 
     def to_csr(self) -> scipy.sparse.csr_array:
         """float32, fixed point turned into [0, 1]."""

@@ -29,6 +29,13 @@ def warn_user(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
+def forget_fit(estimator: Any) -> None:
+    """Drop what an earlier fit left, so that a fit that fails leaves an unfitted estimator and
+    not a mixture of two."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+
+
 def unknown_name(parameter: str, value: Any, known: Sequence[str]) -> ValueError:
     close = difflib.get_close_matches(str(value), known, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -130,11 +137,13 @@ def check_family_fits(family: Any, n: int, d: int) -> None:
         )
     if family.codimension(d) < 1:
         enough = (c for c in range(d + 1, d + 1000) if family.codimension(c) >= 1)
-        least = next(enough, "more")
+        least = next(enough, None)
+        if least is None:
+            raise ValueError(f"codimension({d}) of family {family.name!r} must be at least 1.")
         raise ValueError(
             f"family {family.name!r} needs at least {least} columns; X has {d} feature(s)."
         )
-    size = family.sample_size(d)
+    size = check_integer(f"sample_size of family {family.name!r}", family.sample_size(d), 1)
     if n < size:
         raise ValueError(f"family {family.name!r} needs at least {size} {rows}, got {n}.")
 
@@ -198,6 +207,11 @@ def check_square(D: NDArray[np.float64]) -> None:
         )
 
 
+def check_row_numbers(source: str, rows: NDArray[Any], n: int) -> None:
+    if rows.dtype.kind not in "iu" or (rows.size and not 0 <= rows.min() <= rows.max() < n):
+        raise ValueError(f"{source} must be row numbers, integers from 0 to {n - 1}.")
+
+
 def check_not_negative(name: str, values: NDArray[Any]) -> None:
     if values.size and values.min() < 0:
         raise ValueError(
@@ -220,10 +234,11 @@ def check_not_increasing(name: str, values: NDArray[np.float64]) -> None:
         )
 
 
-def objects_or_none(X: Any) -> NDArray[np.object_] | None:
+def objects_or_none(X: Any, certainly: bool = False) -> NDArray[np.object_] | None:
     """A 1-D array of objects if X is a list of strings, dicts, ragged lists and so on.
 
-    None if X is a table of numbers, which scikit-learn's validation takes.
+    None if X is a table of numbers, which scikit-learn's validation takes; with
+    `certainly` the items of a list are objects even if they look like rows.
     """
     if isinstance(X, (str, bytes, dict)):
         raise ValueError(f"X must be a list of items, got one {type(X).__name__}: {X!r:.40}.")
@@ -234,7 +249,8 @@ def objects_or_none(X: Any) -> NDArray[np.object_] | None:
     if hasattr(X, "shape") or hasattr(X, "columns") or not isinstance(X, Iterable):
         return None
     items = list(X)
-    if items and all(_is_vector(item) and len(item) == len(items[0]) for item in items):
+    table = all(_is_vector(item) and len(item) == len(items[0]) for item in items)
+    if items and table and not certainly:
         return None
     objects = np.empty(len(items), dtype=object)
     objects[:] = items
@@ -253,6 +269,11 @@ def check_no_strings(metric: str, X: Any) -> None:
         raise ValueError(
             f"metric={metric!r} takes rows of numbers; for strings pass a function d(a, b)."
         )
+
+
+def check_same_columns(a: int, b: int) -> None:
+    if a != b:
+        raise ValueError(f"the rows of A and B must have the same columns, got {a} and {b}.")
 
 
 def check_same_kind(fitted_on_objects: bool, objects: Any) -> None:

@@ -263,6 +263,7 @@ def check_sampler(sampler: Any, X: Any = None) -> None:
     X = np.random.default_rng(0).normal(size=(30, 2)) if X is None else np.asarray(X, float)
     for size in (1, 2, min(8, len(X)), len(X)):
         rows = np.asarray(sampler.draw(X, size, 50, Stream(1)))
+        _require(rows.dtype.kind in "iu", f"row numbers must be integers, got {rows.dtype}.")
         _require(rows.shape == (50, size), f"draw must give (n_samples, size), got {rows.shape}.")
         _require((rows >= 0) & (rows < len(X)), "row numbers must lie in [0, n).")
         _require(
@@ -300,7 +301,8 @@ def check_metric(metric: Any, X: Any = None) -> None:
     if X is None:
         rng = np.random.default_rng(0)
         X = rng.uniform(0, 1, (12, 9)) * (rng.uniform(size=(12, 9)) < 0.6)
-        X[3], X[4], X[5] = 0.0, 0.0, X[6]
+        X[3], X[4], X[5], X[7] = 0.0, 0.0, X[6], X[8] * 0.1 * 10
+    X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     rows = as_rows(metric, X)
     D = np.asarray(_lawful(metric.pairwise, rows, rows))
     _require(D.shape == (len(X), len(X)), f"pairwise must give (a, c), got {D.shape}.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._random import Stream
-from ._validation import check_shape, nothing_valid, warn_user
+from ._validation import check_row_numbers, check_shape, nothing_valid, warn_user
 from .protocols import Floats, Ints, ModelFamily, Sampler
 
 # With this many rounds, each up to 16 times as large as what is missing, all models
@@ -71,6 +71,7 @@ def draw_models(
             X, size, wanted, stream.child(round_number), quality=quality, groups=groups
         )
         rows = check_shape(f"samples of sampler {sampler.name!r}", rows, (wanted, size))
+        check_row_numbers(f"samples of sampler {sampler.name!r}", rows, len(X))
         for start in range(0, wanted, _CHUNK):
             chunk = rows[start : start + _CHUNK]
             theta, valid = _solve(family, X[chunk])
@@ -98,7 +99,10 @@ def draw_models(
 
 def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
     """family.solve, checked: what is wrong here would surface far away."""
-    theta, valid = family.solve(samples)
+    answer = family.solve(samples)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise ValueError(f"solve of family {family.name!r} must return parameters and valid.")
+    theta, valid = answer
     shape = (len(samples), family.max_models)
     valid = check_shape(f"valid of family {family.name!r}", valid, shape).astype(np.bool_)
     theta = check_shape(f"parameters of family {family.name!r}", theta, (*shape, None))

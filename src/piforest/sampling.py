@@ -35,7 +35,8 @@ def resolve_sampler(sampler: Any) -> Sampler:
     """A name, or an object with a `draw` method."""
     if isinstance(sampler, str):
         return get_sampler(sampler)
-    if isinstance(sampler, type) or not callable(getattr(sampler, "draw", None)):
+    draws = callable(getattr(sampler, "draw", None)) and hasattr(sampler, "name")
+    if isinstance(sampler, type) or not draws:
         raise ValueError(
             f"sampler must be one of {list_samplers()} or an object with the members of "
             f"piforest.protocols.Sampler, got {sampler!r}."

@@ -95,12 +95,15 @@ def row_sums(indptr, data, squared, out):
 
 @jit
 def one_minus_ratio(shared, a, b, out):
-    """out (rows, pool) = 1 - shared / (a + b - shared), 1 where nothing is shared."""
+    """out (rows, pool) = 1 - shared / (a + b - shared), 1 where nothing is shared.
+
+    Sums of floats may miss by a last bit; a distance is not negative for that.
+    """
     for i in range(shared.shape[0]):
         for j in range(shared.shape[1]):
             both = np.float64(shared[i, j])
             union = np.float64(a[i] + b[j]) - both
-            out[i, j] = 1.0 - (both / union if union > 0.0 else 0.0)
+            out[i, j] = max(0.0, 1.0 - (both / union if union > 0.0 else 0.0))
 
 
 @jit

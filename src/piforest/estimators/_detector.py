@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import thresholds
 from .._progress import Progress
 from .._random import Stream
-from .._validation import check_contamination, check_forest_shape
+from .._validation import check_contamination, check_forest_shape, warn_user
 from ..forest import FlatForest, PooledForest
 from ..protocols import Floats, Metric
 from ._storage import load_detector, save_detector
@@ -115,6 +115,11 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         as they are scored: the pool itself but for precomputed distances."""
         progress = Progress(self.verbose)
         flat = FlatForest(min(self.max_samples, len(pool)), self.branching)
+        if flat.max_samples < self.branching:
+            warn_user(
+                f"branching ({self.branching}) is above the {flat.max_samples} points of a tree: "
+                "no tree can split, and all scores are equal."
+            )
         empty = PooledForest(metric, pool, flat)
         with progress.stage(f"distances within a pool of {len(pool)}"):
             D = self._blocks(rows, empty.table, empty.block_rows)
@@ -147,10 +152,12 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """function(block) for blocks of rows, in threads, joined in order."""
         size = size or self.forest_.block_rows
         starts = range(0, len(rows), size)
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(function)(rows[start : start + size]) for start in starts
+        tracked = Progress(self.verbose).track(starts, len(starts), "rows")
+        return np.concatenate(
+            Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(function)(rows[start : start + size]) for start in tracked
+            )
         )
-        return np.concatenate(list(Progress(self.verbose).track(parts, len(starts), "rows")))
 
     def _rows_to_score(self, X: Any) -> Any:
         """Validated X, something with a length and slices."""

@@ -63,23 +63,59 @@ def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type) -> A
     forest = FlatForest(
         header["max_samples"], header["branching"], *(arrays[f"forest.{name}"] for name in _FOREST)
     )
-    pool = _unpack_pool(header, arrays)
-    if not (forest.is_sound(len(pool)) and (not isinstance(pool, SparseRows) or pool.is_sound())):
-        raise damaged(path, "its trees or its pool point nowhere")
-    detector.forest_ = PooledForest(_decode("metric", header["metric"]), pool, forest)
-    detector.max_samples_ = forest.max_samples
+    pool, metric = _unpack_pool(header, arrays), _decode("metric", header["metric"])
+    embedding = _unpack_embedding(header["embedding"], arrays) if "embedding" in header else None
     detector.scores_, detector.labels_ = arrays["scores"], arrays["labels"]
+    # Before anything compiled reads them.
+    if not forest.is_sound(len(pool)):
+        raise damaged(path, "its trees point nowhere")
+    if not (
+        _pool_fits(pool, metric, embedding, header["n_features_in"])
+        and detector.scores_.shape == detector.labels_.shape
+    ):
+        raise damaged(path, "its parts do not fit together")
+    detector.forest_ = PooledForest(metric, pool, forest)
+    detector.max_samples_ = forest.max_samples
     detector.offset_ = header["offset"]
     fitted = [detector]
-    if "embedding" in header:
-        detector.embedding_ = _unpack_embedding(header["embedding"], arrays)
-        fitted.append(detector.embedding_)
+    if embedding is not None:
+        detector.embedding_ = embedding
+        fitted.append(embedding)
     for estimator in fitted:
         if header["n_features_in"] is not None:
             estimator.n_features_in_ = header["n_features_in"]
         if header["feature_names_in"]:
             estimator.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
     return detector
+
+
+def _pool_fits(pool: Any, metric: Any, embedding: Any, n_features: int) -> bool:
+    """Does the pool have a column for each model, or for each feature without an embedding?"""
+    width = n_features
+    if embedding is not None:
+        if not all(_fits(models, n_features) for models in embedding.models_):
+            return False
+        width = embedding.n_models_
+    if isinstance(pool, SparseRows):
+        return pool.is_sound() and pool.n_columns == width
+    if metric.name == "precomputed":
+        return pool.dtype.kind == "i" and bool(((pool >= 0) & (pool < width)).all())
+    return bool(pool.dtype.kind == "f" and pool.ndim == 2 and pool.shape[1] == width)
+
+
+def _fits(models: ModelSet, d: int) -> bool:
+    """One row of parameters, one sample, one scale and one weight for each model."""
+    k = models.family.sample_size(d)
+    with np.errstate(all="ignore"):
+        p = models.family.solve(np.zeros((1, k, d)))[0].shape[-1]
+    m = len(models)
+    return (
+        m > 0
+        and models.params.shape == (m, p)
+        and models.samples.shape == (m, k)
+        and models.scale.shape == models.weight.shape == (m,)
+        and all(array.dtype == np.float64 for array in (models.params, models.scale, models.weight))
+    )
 
 
 def _pack_pool(pool: Any, header: dict[str, Any], arrays: Arrays) -> None:

@@ -19,6 +19,7 @@ from .._validation import (
     check_integer,
     check_magnitude,
     check_positive,
+    forget_fit,
 )
 from ..families import resolve_family
 from ..models import ModelSet, draw_models
@@ -122,6 +123,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def fit(self, X: Any, y: Any = None, *, quality: Any = None, groups: Any = None) -> Self:
         """Draw the models. y is ignored; quality and groups (n,) go to the sampler."""
+        forget_fit(self)
         family = resolve_family(self.family)
         sampler = resolve_sampler(self.sampler)
         self.kernel_ = resolve_kernel(self.kernel)
@@ -181,10 +183,12 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _embed_all(self, X: Floats) -> SparseRows:
         """`_embed` in blocks and threads; each row depends on itself alone."""
         starts = range(0, len(X), _BLOCK)
-        parts = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(self._embed)(X[start : start + _BLOCK]) for start in starts
+        tracked = Progress(self.verbose).track(starts, len(starts), "preferences")
+        return stack(
+            Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(self._embed)(X[start : start + _BLOCK]) for start in tracked
+            )
         )
-        return stack(list(Progress(self.verbose).track(parts, len(starts), "preferences")))
 
 
 def _column(name: str, values: Any, n: int, dtype: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from .._random import Stream, choose
-from .._validation import check_choice, check_positive
+from .._validation import check_choice, check_positive, forget_fit
 from ..metrics import as_rows, resolve_metric
 from ..models import ModelSet
 from ..protocols import Floats, Metric
@@ -147,6 +148,7 @@ class PreferenceIsolationForest(Detector):
 
     def fit(self, X: Any, y: Any = None, *, quality: Any = None, groups: Any = None) -> Self:
         """Fit to X (n, d). y is ignored; quality and groups (n,) go to the sampler."""
+        forget_fit(self)
         self._check_forest_params()
         check_choice("path", self.path, PATHS)
         metric = self._resolve_metric()
@@ -205,7 +207,13 @@ class PreferenceIsolationForest(Detector):
         return validate_data(self, X, dtype=np.float64, order="C", reset=False)
 
     def _then(self, function: Callable[[Any], Floats]) -> Callable[[Any], Floats]:
-        return lambda block: function(as_rows(self.forest_.metric, self.embedding_._embed(block)))
+        return partial(_embed_then, self.embedding_, self.forest_.metric, function)
+
+
+def _embed_then(
+    embedding: PreferenceEmbedding, metric: Metric, function: Callable[[Any], Floats], block: Floats
+) -> Floats:
+    return function(as_rows(metric, embedding._embed(block)))
 
 
 class PIF(PreferenceIsolationForest):

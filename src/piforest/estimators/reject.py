@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
+from .._validation import forget_fit
 from .pif import PreferenceIsolationForest
 
 
@@ -63,10 +65,12 @@ class RejectAnomalies(BaseEstimator):  # type: ignore[misc]
                 f"the detector calls all {len(labels)} rows anomalous, so none would be left. "
                 "Lower its contamination."
             )
+        X = X.tocsr() if scipy.sparse.issparse(X) else X
         kept = _safe_indexing(X, self.sample_indices_)
         return kept if y is None else (kept, _safe_indexing(y, self.sample_indices_))
 
     def _fit(self, X: Any) -> Any:
+        forget_fit(self)
         detector = PreferenceIsolationForest() if self.detector is None else self.detector
         if not hasattr(detector, "fit_predict"):
             raise ValueError(

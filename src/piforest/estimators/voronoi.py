@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._random import Stream, choose
 from .._validation import (
+    check_integer,
     check_magnitude,
     check_no_strings,
     check_same_kind,
     check_square,
     check_table,
+    forget_fit,
     objects_or_none,
 )
 from ..metrics import METRICS, as_rows, resolve_metric
@@ -43,7 +45,7 @@ class VoronoiForest(Detector):
         point: lower `pool_size` if it is slow. tanimoto, jaccard and ruzicka
         reject negative entries; jaccard treats every non-zero entry as 1. Sparse
         rows stay sparse with these three, cosine, euclidean and manhattan, and
-        are made dense block by block with the others.
+        are made dense with the others.
     n_estimators : int, default=100
         Trees, t in the paper.
     max_samples : int, default=256
@@ -123,6 +125,7 @@ class VoronoiForest(Detector):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Grow the forest on X; y is ignored."""
+        forget_fit(self)
         self._check_forest_params()
         metric = resolve_metric(self.metric)
         stream = Stream.from_random_state(self.random_state)
@@ -145,7 +148,7 @@ class VoronoiForest(Detector):
 
     def _rows(self, X: Any, metric: Metric, reset: bool) -> Any:
         """Validated X in the metric's own layout."""
-        objects = self._objects(X, metric)
+        objects = self._objects(X, metric, reset)
         if reset:
             self._on_objects = objects is not None
         check_same_kind(self._on_objects, objects)
@@ -166,12 +169,15 @@ class VoronoiForest(Detector):
             check_table(X, "the precomputed matrix", X.shape)
         elif reset:
             check_magnitude(X.data if scipy.sparse.issparse(X) else X)
-        return as_rows(metric, X)
+        rows = as_rows(metric, X)
+        check_integer(f"length of the rows of metric {metric.name!r}", len(rows), X.shape[0])
+        return rows
 
-    def _objects(self, X: Any, metric: Metric) -> Any:
+    def _objects(self, X: Any, metric: Metric, reset: bool) -> Any:
         """Items of a list for a metric of the user's own; None for rows of numbers."""
         if METRICS.name_of(metric) is None:
-            return objects_or_none(X)
+            # What a list holds was decided in fit, not by the other items of a batch.
+            return objects_or_none(X, certainly=self._on_objects and not reset)
         check_no_strings(metric.name, X)
         return None
 
@@ -179,9 +185,6 @@ class VoronoiForest(Detector):
         least = 2 if reset else 1
         if len(objects) < least:
             raise ValueError(f"VoronoiForest needs at least {least} object(s), got {len(objects)}.")
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                delattr(self, name)
         return as_rows(metric, objects)
 
     def _rows_to_score(self, X: Any) -> Any:

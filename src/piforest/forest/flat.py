@@ -78,9 +78,14 @@ class FlatForest:
 
     def is_sound(self, pool: int) -> bool:
         """Does every index point somewhere, and every path end? For trees read from a file."""
+        arrays = (self.roots, self.first_child, self.seed, self.size)
+        if any(array.ndim != 1 or array.dtype.kind != "i" for array in arrays):
+            return False
         nodes, in_tree = len(self.first_child), np.diff(self.roots)
         if not (
-            (in_tree > 0).all()
+            self.branching >= 2 <= self.max_samples
+            and len(self.roots) > 1
+            and (in_tree > 0).all()
             and self.roots[0] == 0
             and self.roots[-1] == nodes == len(self.seed) == len(self.size)
         ):

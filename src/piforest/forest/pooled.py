@@ -77,4 +77,7 @@ def empty_rows(metric: Metric, rows: Any) -> Bools:
         return np.zeros(len(rows), np.bool_)
     if isinstance(rows, SparseRows):
         return np.asarray(rows.counts == 0)
-    return np.asarray(~np.any(np.asarray(rows) != 0, axis=1))
+    dense = np.asarray(rows)
+    if dense.ndim != 2:
+        raise ValueError(f"metric {metric.name!r} has empty_rows; X must be rows of numbers.")
+    return np.asarray(~np.any(dense != 0, axis=1))

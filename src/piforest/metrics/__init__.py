@@ -50,7 +50,8 @@ def resolve_metric(metric: Any) -> Metric:
     """A name, an object with `pairwise`, or any function d(a, b)."""
     if isinstance(metric, str):
         return get_metric(metric)
-    if not isinstance(metric, type) and callable(getattr(metric, "pairwise", None)):
+    members = all(hasattr(metric, member) for member in ("name", "empty_rows", "pairwise"))
+    if members and not isinstance(metric, type):
         return metric  # type: ignore[no-any-return]
     if callable(metric) and not isinstance(metric, type):
         from .custom import Callable

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._kernels import sparse
 from .._rows import SparseRows, sparse_rows
-from .._validation import check_not_negative
+from .._validation import check_not_negative, check_same_columns
 from ..protocols import Floats
 
 # 127 ** 2 times as many shared models stay below 2 ** 31.
@@ -83,6 +83,7 @@ class _Overlap:
         rows = self.rows(A)
         index = B if isinstance(B, InvertedRows) else self.prepare(B)
         pool = index.pool
+        check_same_columns(rows.n_columns, pool.n_columns)
         exact = rows.exact and pool.exact
         narrow = exact and rows.n_columns <= _COLUMNS_FOR_INT32
         dtype = np.int32 if narrow else np.int64 if exact else np.float64
