@@ -45,6 +45,11 @@ def hartley(points):
     return (points - centre) * scale, T
 
 
+def centred(matrix):
+    """Parameters of a matrix in image coordinates: both centres at the origin."""
+    return np.concatenate([np.zeros(4), np.ravel(matrix)])
+
+
 def solve_homography(sample):
     """Direct linear transform in Hartley's coordinates; the null vector by SVD."""
     (p, T1), (q, T2) = hartley(sample[:, :2]), hartley(sample[:, 2:])
@@ -54,7 +59,7 @@ def solve_homography(sample):
         rows.append([0, 0, 0, x, y, 1, -v * x, -v * y, -v])
     H = np.linalg.svd(np.array(rows))[2][-1].reshape(3, 3)
     H = np.linalg.inv(T2) @ H @ T1
-    return (H * np.sign((H @ [*sample[0, :2], 1])[2])).ravel()
+    return centred(H * np.sign((H @ [*sample[0, :2], 1])[2]))
 
 
 def solve_fundamental(sample):
@@ -62,7 +67,7 @@ def solve_fundamental(sample):
     (p, T1), (q, T2) = hartley(sample[:, :2]), hartley(sample[:, 2:])
     A = np.array([np.outer([*b, 1], [*a, 1]).ravel() for a, b in zip(p, q)])
     U, S, Vt = np.linalg.svd(np.linalg.svd(A)[2][-1].reshape(3, 3))
-    return (T2.T @ U @ np.diag([S[0], S[1], 0]) @ Vt @ T1).ravel()
+    return centred(T2.T @ U @ np.diag([S[0], S[1], 0]) @ Vt @ T1)
 
 
 SOLVE = {
@@ -91,13 +96,14 @@ def _transfer(H, p, q):
 
 
 def residual_homography(x, theta):
-    H = theta.reshape(3, 3)
+    x, H = x - theta[:4], theta[4:].reshape(3, 3)
     there, back = _transfer(H, x[:2], x[2:]), _transfer(np.linalg.inv(H), x[2:], x[:2])
     return sqrt((there**2 + back**2) / 2)
 
 
 def residual_fundamental(x, theta):
-    F, p, q = theta.reshape(3, 3), np.array([*x[:2], 1]), np.array([*x[2:], 1])
+    x, F = x - theta[:4], theta[4:].reshape(3, 3)
+    p, q = np.array([*x[:2], 1]), np.array([*x[2:], 1])
     gradient = np.concatenate([(F @ p)[:2], (F.T @ q)[:2]])
     return abs(q @ F @ p) / np.linalg.norm(gradient)
 

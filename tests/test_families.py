@@ -152,7 +152,7 @@ def test_seven_points_of_rectified_images_have_the_root_at_infinity(shift):
 
 
 def test_homography_is_infinite_behind_the_camera():
-    H = np.array([[1.0, 0, 0], [0, 1, 0], [0, 1, 1]]).reshape(1, 9)
+    H = naive.centred([[1.0, 0, 0], [0, 1, 0], [0, 1, 1]])[None]
     behind, before = np.array([[0.0, -2, 0, 2]]), np.array([[0.0, 1, 0, 0.5]])
     family = get_family("homography")
     assert np.isinf(family.residuals(behind, H)).all()
@@ -160,9 +160,9 @@ def test_homography_is_infinite_behind_the_camera():
 
 
 def test_sampson_distance_at_both_epipoles_is_zero():
-    F = np.array([[0.0, 0, 0], [0, 0, -1], [0, 1, 0]]).reshape(1, 9) @ np.eye(9)
+    F = naive.centred([[0.0, 0, 0], [0, 0, -1], [0, 1, 0]])[None]
     family = get_family("fundamental")
-    skew = np.array([[0.0, -1, 2], [1, 0, -3], [-2, 3, 0]]).reshape(1, 9)
+    skew = naive.centred([[0.0, -1, 2], [1, 0, -3], [-2, 3, 0]])[None]
     assert family.residuals(np.array([[3.0, 2, 3, 2]]), skew)[0, 0] == 0
     assert np.isfinite(family.residuals(np.array([[1.0, 5, 7, 5]]), F)).all()
 
@@ -171,11 +171,12 @@ def test_homographies_agree_with_opencv():
     rng = np.random.default_rng(1)
     X = plane_matches(40) + rng.normal(0, 1, (40, 4))
     samples, params, valid = solved(get_family("homography"), X)
-    for sample, H in zip(samples[valid[:, 0]], params[valid[:, 0], 0]):
+    matrices = get_family("homography").matrices(params[valid])
+    for sample, H in zip(samples[valid[:, 0]], matrices):
         pair = sample[:, :2].astype(np.float32), sample[:, 2:].astype(np.float32)
         reference = cv2.getPerspectiveTransform(*pair)
         mapped = cv2.perspectiveTransform(X[None, :, :2], reference)[0]
-        ours = cv2.perspectiveTransform(X[None, :, :2], H.reshape(3, 3))[0]
+        ours = cv2.perspectiveTransform(X[None, :, :2], H)[0]
         near = np.linalg.norm(mapped - 500, axis=1) < 2000
         np.testing.assert_allclose(ours[near], mapped[near], atol=1)
 
@@ -187,7 +188,7 @@ def test_eight_points_agree_with_opencv():
     samples, params, _ = solved(EIGHT, X)
     for sample, F in zip(samples, params[:, 0]):
         reference = cv2.findFundamentalMat(sample[:, :2], sample[:, 2:], cv2.FM_8POINT)[0]
-        theirs = EIGHT.residuals(X, reference.reshape(1, 9))
+        theirs = EIGHT.residuals(X, naive.centred(reference)[None])
         np.testing.assert_allclose(EIGHT.residuals(X, F[None]), theirs, rtol=1e-3, atol=1e-3)
 
 
@@ -198,11 +199,23 @@ def test_seven_points_agree_with_opencv():
     agreeing = 0
     for i, sample in enumerate(samples):
         found = cv2.findFundamentalMat(sample[:, :2], sample[:, 2:], cv2.FM_7POINT)[0]
-        reference = np.sort(SEVEN.residuals(X, found.reshape(-1, 9)).sum(axis=0))
+        theirs = np.array([naive.centred(F) for F in found.reshape(-1, 3, 3)])
+        reference = np.sort(SEVEN.residuals(X, theirs).sum(axis=0))
         ours = np.sort(SEVEN.residuals(X, params[i][valid[i]]).sum(axis=0))
         agreeing += len(ours) == len(reference) and np.allclose(ours, reference, rtol=1e-3)
     # A double root may count as one or two.
     assert agreeing >= 48
+
+
+@pytest.mark.parametrize("family", [get_family("homography"), EIGHT, SEVEN], ids=str)
+def test_matrices_are_those_of_the_images(family):
+    X = random_rows(family.name)
+    _, params, valid = solved(family, X)
+    matrices = family.matrices(params[valid])
+    plain = np.array([naive.centred(matrix) for matrix in matrices])
+    np.testing.assert_allclose(
+        family.residuals(X, plain), family.residuals(X, params[valid]), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_seven_point_matrices_have_rank_two_and_fit_their_sample():
@@ -210,7 +223,7 @@ def test_seven_point_matrices_have_rank_two_and_fit_their_sample():
     samples, params, valid = solved(SEVEN, X)
     assert valid.any(axis=1).all()
     for i, k in zip(*np.nonzero(valid)):
-        F = params[i, k].reshape(3, 3)
+        F = SEVEN.matrices(params[i, k][None])[0]
         singular = np.linalg.svd(F)[1]
         assert singular[2] < 1e-7 * singular[0]
         assert SEVEN.residuals(samples[i], params[i, k][None]).max() < 1e-5

@@ -1,4 +1,8 @@
-"""What the families of two-view matches share: rows (x1, y1, x2, y2), Hartley's coordinates."""
+"""What the families of two-view matches share: rows (x1, y1, x2, y2), Hartley's coordinates.
+
+A model is kept relative to the centre of its sample in each view, so that images
+far from the origin (map coordinates, say) cost no digits.
+"""
 
 from __future__ import annotations
 
@@ -46,21 +50,21 @@ def normalised(samples: Floats) -> tuple[Floats, Floats]:
     return frames, points
 
 
-def frame_matrices(frames: Floats, view: int) -> Floats:
-    """(s, 3, 3): the maps from image coordinates of one view to normalised ones."""
-    T = np.zeros((len(frames), 3, 3))
-    cx, cy, scale = frames[:, view, 0], frames[:, view, 1], frames[:, view, 2]
-    T[:, 0, 0] = T[:, 1, 1] = scale
-    T[:, 0, 2], T[:, 1, 2] = -scale * cx, -scale * cy
-    T[:, 2, 2] = 1
-    return T
+def scales(frames: Floats, view: int) -> Floats:
+    """(s, 3): the diagonal of the map from centred image coordinates to normalised ones."""
+    scale = np.where(frames[:, view, 2] > 0, frames[:, view, 2], 1)
+    return np.stack([scale, scale, np.ones_like(scale)], axis=1)
 
 
-def image_matrices(frames: Floats, view: int) -> Floats:
-    """(s, 3, 3): the inverses of `frame_matrices`; the unit matrix where the scale is 0."""
-    T = np.zeros((len(frames), 3, 3))
-    cx, cy, scale = frames[:, view, 0], frames[:, view, 1], frames[:, view, 2]
-    T[:, 0, 0] = T[:, 1, 1] = 1 / np.where(scale > 0, scale, 1)
-    T[:, 0, 2], T[:, 1, 2] = cx, cy
-    T[:, 2, 2] = 1
+def with_centres(frames: Floats, matrices: Floats) -> Floats:
+    """Parameters (s, q, 13): the centres of both views, then matrices (s, q, 3, 3) by rows."""
+    s, q = matrices.shape[:2]
+    centres = np.broadcast_to(frames[:, None, :, :2].reshape(s, 1, 4), (s, q, 4))
+    return np.concatenate([centres, matrices.reshape(s, q, 9)], axis=2)
+
+
+def shifts(centres: Floats) -> Floats:
+    """(m, 3, 3): translations by minus the centres (m, 2)."""
+    T = np.tile(np.eye(3), (len(centres), 1, 1))
+    T[:, :2, 2] = -centres
     return T

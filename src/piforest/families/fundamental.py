@@ -10,7 +10,7 @@ import numpy as np
 from .._kernels.jit import jit
 from .._validation import check_choice
 from ..protocols import Bools, Floats
-from ._matches import frame_matrices, normalised
+from ._matches import normalised, scales, shifts, with_centres
 
 # A pivot of the linear system, relative to the first, below which the matches do
 # not determine it: a match stands twice, or all lie on one plane, but for rounding.
@@ -22,7 +22,8 @@ VANISHING = 1e-10
 
 @dataclass(frozen=True)
 class Fundamental:
-    """Epipolar geometries. Rows (x1, y1, x2, y2); parameters: F by rows, x2' F x1 = 0.
+    """Epipolar geometries. Rows (x1, y1, x2, y2); parameters: points c1 and c2 and a matrix M by
+    rows, (x2 - c2)' M (x1 - c1) = 0; `matrices` gives F with x2' F x1 = 0.
 
     solver="8-point" solves in Hartley's coordinates and takes the nearest matrix
     of rank 2; "7-point" gives the up to three matrices of rank 2 that fit seven
@@ -62,14 +63,19 @@ class Fundamental:
             valid &= S[..., 1] > SINGULAR * S[..., 0]
             S[..., 2] = 0
             F = (U * S[..., None, :]) @ Vt
-        left = frame_matrices(frames, 1).transpose(0, 2, 1)[:, None]
-        F = left @ F @ frame_matrices(frames, 0)[:, None]
-        return F.reshape(len(samples), -1, 9), valid
+        F = F * (scales(frames, 1)[:, :, None] * scales(frames, 0)[:, None, :])[:, None]
+        return with_centres(frames, F), valid
 
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
-        _sampson(X, np.ascontiguousarray(params.T), out)
+        columns = np.ascontiguousarray(params.T)
+        _sampson(X, columns[:4], columns[4:], out)
         return out
+
+    def matrices(self, params: Floats) -> Floats:
+        """(m, 3, 3): F in the coordinates of the images, up to a factor."""
+        left = shifts(params[:, 2:4]).transpose(0, 2, 1)
+        return np.asarray(left @ params[:, 4:].reshape(-1, 3, 3) @ shifts(params[:, :2]))
 
 
 @jit
@@ -207,11 +213,16 @@ def _seven_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _sampson(X, F, out):  # type: ignore[no-untyped-def]
-    """|x2' F x1| over the norm of its gradient. O(n m), F (9, m)."""
+def _sampson(X, c, F, out):  # type: ignore[no-untyped-def]
+    """|x2' F x1| over the norm of its gradient. O(n m), centres c (4, m), F (9, m)."""
     for i in range(X.shape[0]):
-        x1, y1, x2, y2 = X[i, 0], X[i, 1], X[i, 2], X[i, 3]
         for j in range(out.shape[1]):
+            x1, y1, x2, y2 = (
+                X[i, 0] - c[0, j],
+                X[i, 1] - c[1, j],
+                X[i, 2] - c[2, j],
+                X[i, 3] - c[3, j],
+            )
             ax = F[0, j] * x1 + F[1, j] * y1 + F[2, j]
             ay = F[3, j] * x1 + F[4, j] * y1 + F[5, j]
             az = F[6, j] * x1 + F[7, j] * y1 + F[8, j]

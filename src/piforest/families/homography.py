@@ -9,7 +9,7 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Bools, Floats
-from ._matches import frame_matrices, image_matrices, normalised
+from ._matches import normalised, scales, shifts, with_centres
 
 # Twice the area of a triangle of matches, in coordinates of spread sqrt(2), below
 # which the three are collinear: less than a thousandth of a pixel in a usual image.
@@ -18,7 +18,8 @@ FLAT = 1e-6
 
 @dataclass(frozen=True)
 class Homography:
-    """Plane-induced maps. Rows (x1, y1, x2, y2); parameters: H by rows, x2 ~ H x1.
+    """Plane-induced maps. Rows (x1, y1, x2, y2); parameters: points c1 and c2 and a matrix M by
+    rows, x2 - c2 ~ M (x1 - c1); `matrices` gives H with x2 ~ H x1.
 
     The residual is the symmetric transfer error sqrt((|x2 - H x1|^2 +
     |x1 - H^-1 x2|^2) / 2) in pixels, infinite behind the camera. A sample is
@@ -40,19 +41,26 @@ class Homography:
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         frames, points = normalised(samples)
-        H = np.zeros((len(samples), 3, 3))
+        M = np.zeros((len(samples), 3, 3))
         valid = np.zeros(len(samples), np.bool_)
-        _four_points(frames, points, H, valid)
-        H = image_matrices(frames, 1) @ H @ frame_matrices(frames, 0)
-        return H.reshape(-1, 1, 9), valid[:, None]
+        _four_points(frames, points, M, valid)
+        M *= scales(frames, 0)[:, None, :] / scales(frames, 1)[:, :, None]
+        return with_centres(frames, M[:, None]), valid[:, None]
 
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
+        columns = np.ascontiguousarray(params.T)
         # Not by LAPACK: its pivots, and so the last bit, would depend on the unit of length.
-        inverse = np.empty_like(params)
-        _invert_all(params.reshape(-1, 3, 3), inverse.reshape(-1, 3, 3))
-        _transfer_errors(X, np.ascontiguousarray(params.T), np.ascontiguousarray(inverse.T), out)
+        inverse = np.empty((len(params), 3, 3))
+        _invert_all(params[:, 4:].reshape(-1, 3, 3), inverse)
+        G = np.ascontiguousarray(inverse.reshape(-1, 9).T)
+        _transfer_errors(X, columns[:4], columns[4:], G, out)
         return out
+
+    def matrices(self, params: Floats) -> Floats:
+        """(m, 3, 3): H in the coordinates of the images, up to a positive factor."""
+        back = shifts(-params[:, 2:4])
+        return np.asarray(back @ params[:, 4:].reshape(-1, 3, 3) @ shifts(params[:, :2]))
 
 
 @jit
@@ -124,11 +132,16 @@ def _four_points(frames, points, H, valid):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _transfer_errors(X, H, G, out):  # type: ignore[no-untyped-def]
-    """H and its inverse G (9, m). O(n m)."""
+def _transfer_errors(X, c, H, G, out):  # type: ignore[no-untyped-def]
+    """Centres c (4, m), H and its inverse G (9, m). O(n m)."""
     for i in range(X.shape[0]):
-        x1, y1, x2, y2 = X[i, 0], X[i, 1], X[i, 2], X[i, 3]
         for j in range(out.shape[1]):
+            x1, y1, x2, y2 = (
+                X[i, 0] - c[0, j],
+                X[i, 1] - c[1, j],
+                X[i, 2] - c[2, j],
+                X[i, 3] - c[3, j],
+            )
             w2 = H[6, j] * x1 + H[7, j] * y1 + H[8, j]
             w1 = G[6, j] * x2 + G[7, j] * y2 + G[8, j]
             ax = x2 - (H[0, j] * x1 + H[1, j] * y1 + H[2, j]) / w2
