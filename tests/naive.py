@@ -258,3 +258,39 @@ def scores(D, empty, forest, psi, b):
         ]
     )
     return lengths, 2.0 ** (-lengths.mean(axis=1) / c(psi, b))
+
+
+# --- the extended isolation forest
+
+
+def unit(word):
+    return (int(word) // 2**11 + 0.5) * 2.0**-53
+
+
+def normal(key):
+    u, v = unit(mix(key, 0)), unit(mix(key, 1))
+    return sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
+
+
+def extended_path_lengths(X, key, psi):
+    """Path length of every row of X in one tree of random hyperplanes."""
+    limit, lengths = height_limit(psi, 2), np.zeros(len(X))
+
+    def node(own, members, depth, number):
+        if depth >= limit or len(own) <= 1:
+            lengths[members] = depth + c(len(own), 2)
+            return
+        node_key = mix(mix(key, 1), number)
+        columns = range(X.shape[1])
+        direction = np.array([normal(mix(node_key, 2 * j)) for j in columns])
+        share = np.array([unit(mix(node_key, 2 * j + 1)) for j in columns])
+        low, high = X[own].min(axis=0), X[own].max(axis=0)
+        offset = (low + share * (high - low)) @ direction
+        for side, child in ((False, 1), (True, 2)):
+            here = [
+                [i for i in rows if (X[i] @ direction > offset) == side] for rows in (own, members)
+            ]
+            node(*here, depth + 1, 2 * number + child)
+
+    node(subsample(key, len(X), psi), list(range(len(X))), 0, 0)
+    return lengths

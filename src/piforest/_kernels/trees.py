@@ -24,7 +24,7 @@ def grow_tree(D, key, max_samples, branching, limit, first_child, seed, size):
     with the smallest, in that order. Ties go to a random one of the nearest seeds, and
     a seed falls into its own cell. O(pool + max_samples b height).
     """
-    rows = _subsample(D.shape[0], mix(key, 0), max_samples)
+    rows = subsample(D.shape[0], mix(key, 0), max_samples)
     nodes_key = mix(key, 1)
     start = np.empty(first_child.shape[0], np.int64)
     depth = np.empty(first_child.shape[0], np.int64)
@@ -69,7 +69,7 @@ def grow_tree(D, key, max_samples, branching, limit, first_child, seed, size):
 
 
 @jit
-def _subsample(pool, key, max_samples):
+def subsample(pool, key, max_samples):
     words = np.empty(pool, np.uint64)
     for i in range(pool):
         words[i] = mix(key, i)

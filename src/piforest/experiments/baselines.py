@@ -1,0 +1,92 @@
+"""What the paper compares PIF with, in the ambient space and on preferences.
+
+Every function gives anomaly scores, high = anomalous, of the rows it is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor
+
+from .._kernels import trees
+from .._kernels.hyperplanes import isolate
+from .._random import Stream
+from .._rows import SparseRows, sparse_rows
+from .._validation import check_integer
+from ..forest.path_length import expected_depth, height_limit
+from ..metrics import get_metric
+from ..protocols import Floats
+
+
+def distance_table(X: Any, metric: str) -> Floats:
+    """Distances (n, n) between rows, computed once for every k of LOF."""
+    return get_metric(metric).pairwise(X, X)
+
+
+def lof(D: Floats, k: int) -> Floats:
+    """Local outlier factor from a table of distances; k is capped at n - 1."""
+    k = min(check_integer("k", k, 1), len(D) - 1)
+    fitted = LocalOutlierFactor(n_neighbors=k, metric="precomputed").fit(D)
+    return np.asarray(-fitted.negative_outlier_factor_)
+
+
+def isolation_forest(
+    X: Any, *, n_estimators: int = 100, max_samples: int = 256, random_state: int = 0
+) -> Floats:
+    """scikit-learn's isolation forest, iFor in the paper."""
+    forest = IsolationForest(
+        n_estimators=n_estimators,
+        max_samples=min(max_samples, X.shape[0]),
+        random_state=random_state,
+    )
+    return np.asarray(-forest.fit(X).score_samples(X))
+
+
+def extended_isolation_forest(
+    X: Any,
+    *,
+    n_estimators: int = 100,
+    max_samples: int = 256,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Extended isolation forest, EiFor in the paper: splits by random hyperplanes.
+
+    X is dense, SciPy sparse, or preferences. The trees are not kept: in a preference
+    space each of their nodes has as many numbers as there are models.
+
+    References
+    ----------
+    S. Hariri, M. Carrasco Kind, R. J. Brunner, "Extended Isolation Forest", 2018.
+    """
+    rows = X if isinstance(X, SparseRows) else sparse_rows(X)
+    psi = min(check_integer("max_samples", max_samples, 2), len(rows))
+    depths = expected_depth(psi, 2)
+    stream = Stream.from_random_state(random_state).child("hyperplanes")
+    lengths = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_path_lengths)(rows, stream.child(tree), psi, depths)
+        for tree in range(check_integer("n_estimators", n_estimators, 1))
+    )
+    scores = np.empty(len(rows))
+    trees.scores(np.column_stack(lengths), depths[psi], scores)
+    return scores
+
+
+def _path_lengths(rows: SparseRows, stream: Stream, psi: int, depths: Floats) -> Floats:
+    lengths = np.zeros(len(rows))
+    isolate(
+        rows.indptr,
+        rows.indices,
+        rows.data.astype(np.float64),
+        rows.n_columns,
+        np.uint64(stream.key),
+        psi,
+        height_limit(psi, 2),
+        depths,
+        lengths,
+    )
+    return lengths
