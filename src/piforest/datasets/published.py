@@ -45,10 +45,9 @@ _SYNTHETIC2D_TEXT = """\
 {name}: points on {n} structures of family {family!r}, from the experiments of F. Leveni, L. Magri,
 G. Boracchi, C. Alippi, "PIF: Anomaly detection via preference embedding", ICPR 2020, as the authors
 published them later, with anomalies drawn uniformly in their bounding box."""
-_ADELAIDERMF_TEXT = """\
-{name} of AdelaideRMF: matches between two images, labelled by hand. To cite: H. S. Wong,
-T.-J. Chin, J. Yu, D. Suter, "Dynamic and Hierarchical Multi-Structure Geometric Model Fitting",
-ICCV 2011."""
+CITATION = """\
+To cite: H. S. Wong, T.-J. Chin, J. Yu, D. Suter, "Dynamic and Hierarchical Multi-Structure
+Geometric Model Fitting", ICCV 2011."""
 
 
 def data_folder() -> Path:
@@ -122,7 +121,7 @@ def load_adelaidermf(name: str, *, return_X_y: bool = False, as_frame: bool = Fa
         quality=parts["quality"],
         images=parts["images"],
         family=ADELAIDERMF[name],
-        DESCR=_ADELAIDERMF_TEXT.format(name=name),
+        DESCR=f"{name} of AdelaideRMF: matches between two images, labelled by hand. {CITATION}",
     )
 
 
@@ -148,6 +147,7 @@ def _existing(*parts: str) -> Path:
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no {path}. Set the environment variable PIFOREST_DATA to the folder that "
-            f"holds {parts[0]}/."
+            f"holds {parts[0]}/"
+            + (", or get it with fetch_adelaidermf." if parts[0] == "adelaidermf" else ".")
         )
     return path
