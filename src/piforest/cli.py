@@ -13,6 +13,9 @@ from pathlib import Path
 
 from . import __version__
 
+# The names in piforest.experiments.settings, repeated here since importing it takes a second.
+_TABLES = ("synthetic", "homography", "fundamental")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
@@ -57,13 +60,60 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--no-picture", action="store_true", help="print only")
     demo.add_argument("--seed", type=_seed, default=0, help="another scene (default: %(default)s)")
     demo.set_defaults(command=_demo)
+    reproduce = commands.add_parser(
+        "reproduce",
+        help="make the paper's tables",
+        description="Run the paper's experiments and write its tables with ours beside them. "
+        "An interrupted run goes on where it stopped.",
+    )
+    reproduce.add_argument(
+        "--out", type=Path, default=Path("reproduction"), metavar="FOLDER",
+        help="where the tables and the finished cells go (default: %(default)s)",
+    )  # fmt: skip
+    reproduce.add_argument(
+        "--only", type=_tables, default=list(_TABLES), metavar="NAMES",
+        help=f"some of {','.join(_TABLES)}, separated by commas (default: all)",
+    )  # fmt: skip
+    reproduce.add_argument("--quick", action="store_true", help="two runs of a few sets")
+    reproduce.add_argument("--runs", type=_count, default=10, help="default: %(default)s")
+    reproduce.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
+    reproduce.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    reproduce.set_defaults(command=_reproduce)
     return parser
+
+
+def _reproduce(args: argparse.Namespace) -> None:
+    from .experiments.reproduce import reproduce
+
+    reproduce(
+        args.out,
+        only=args.only,
+        runs=args.runs,
+        quick=args.quick,
+        seed=args.seed,
+        n_jobs=args.jobs,
+        say=lambda text: print(text, flush=True),
+    )
 
 
 def _demo(args: argparse.Namespace) -> None:
     from . import demo
 
     demo.run(None if args.no_picture else args.out, args.seed, lambda text: print(text, flush=True))
+
+
+def _tables(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in _TABLES:
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(_TABLES)}")
+    return names
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 1")
+    return int(text)
 
 
 def _seed(text: str) -> int:
