@@ -212,6 +212,18 @@ def check_row_numbers(source: str, rows: NDArray[Any], n: int) -> None:
         raise ValueError(f"{source} must be row numbers, integers from 0 to {n - 1}.")
 
 
+def check_row_count(metric: str, kept: int, given: int) -> None:
+    if kept != given:
+        raise ValueError(
+            f"rows(X) of metric {metric!r} must keep all {given} rows, it gives {kept}."
+        )
+
+
+def check_distances(source: str, R: NDArray[np.float64]) -> None:
+    if R.size and R.min() < 0:
+        raise ValueError(f"{source} must not be negative, got {float(R.min())!r}: a distance.")
+
+
 def check_not_negative(name: str, values: NDArray[Any]) -> None:
     if values.size and values.min() < 0:
         raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._random import Stream
-from ._validation import check_row_numbers, check_shape, nothing_valid, warn_user
+from ._validation import check_distances, check_row_numbers, check_shape, nothing_valid, warn_user
 from .protocols import Floats, Ints, ModelFamily, Sampler
 
 # With this many rounds, each up to 16 times as large as what is missing, all models
@@ -130,6 +130,8 @@ def residual_blocks(X: Floats, models: Sequence[ModelSet]) -> Iterator[tuple[sli
 def _residuals(models: ModelSet, block: Floats) -> Floats:
     """Checked, since compiled code that reads beyond an array would crash."""
     family = models.family
+    source = f"residuals of family {family.name!r}"
     R = family.residuals(block, models.params)
-    R = check_shape(f"residuals of family {family.name!r}", R, (len(block), len(models)))
-    return np.ascontiguousarray(R, np.float64)
+    R = check_shape(source, R, (len(block), len(models))).astype(np.float64, order="C", copy=False)
+    check_distances(source, R)
+    return np.asarray(R)

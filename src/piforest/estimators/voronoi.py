@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._random import Stream, choose
 from .._validation import (
-    check_integer,
     check_magnitude,
     check_no_strings,
+    check_row_count,
     check_same_kind,
     check_square,
     check_table,
@@ -170,7 +170,7 @@ class VoronoiForest(Detector):
         elif reset:
             check_magnitude(X.data if scipy.sparse.issparse(X) else X)
         rows = as_rows(metric, X)
-        check_integer(f"length of the rows of metric {metric.name!r}", len(rows), X.shape[0])
+        check_row_count(metric.name, len(rows), X.shape[0])
         return rows
 
     def _objects(self, X: Any, metric: Metric, reset: bool) -> Any:
