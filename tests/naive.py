@@ -10,6 +10,7 @@ from functools import cache
 from math import comb, sqrt
 
 import numpy as np
+from scipy.special import ndtri
 
 from piforest._random import below, mix
 
@@ -263,13 +264,9 @@ def scores(D, empty, forest, psi, b):
 # --- the extended isolation forest
 
 
-def unit(word):
-    return (int(word) // 2**11 + 0.5) * 2.0**-53
-
-
-def normal(key):
-    u, v = unit(mix(key, 0)), unit(mix(key, 1))
-    return sqrt(-2 * np.log(u)) * np.cos(2 * np.pi * v)
+def share(key, column, use):
+    """A number in (0, 1) from 16 of the 64 bits of the word that four columns share."""
+    return ((int(mix(key, 2 * (column // 4) + use)) >> 16 * (column % 4)) % 2**16 + 0.5) / 2**16
 
 
 def extended_path_lengths(X, key, psi):
@@ -282,10 +279,10 @@ def extended_path_lengths(X, key, psi):
             return
         node_key = mix(mix(key, 1), number)
         columns = range(X.shape[1])
-        direction = np.array([normal(mix(node_key, 2 * j)) for j in columns])
-        share = np.array([unit(mix(node_key, 2 * j + 1)) for j in columns])
+        direction = np.array([round(1024 * ndtri(share(node_key, j, 0))) for j in columns])
+        along = np.array([share(node_key, j, 1) for j in columns])
         low, high = X[own].min(axis=0), X[own].max(axis=0)
-        offset = (low + share * (high - low)) @ direction
+        offset = (low + along * (high - low)) @ direction
         for side, child in ((False, 1), (True, 2)):
             here = [
                 [i for i in rows if (X[i] @ direction > offset) == side] for rows in (own, members)

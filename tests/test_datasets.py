@@ -15,6 +15,7 @@ from piforest.datasets import (
     make_star,
 )
 from piforest.datasets.published import ADELAIDERMF, SYNTHETIC2D
+from piforest.datasets.resample import redraw
 from piforest.families import get_family
 from research_data import adelaidermf, synthetic2d
 
@@ -178,6 +179,38 @@ def test_labelled_pairs_are_read_whole(name):
         height, width = pair.images[0].shape[:2]
         assert (pair.data[:, :2].max(axis=0) <= [width + 1, height + 1]).all()
     assert "Wong" in pair.DESCR
+
+
+@pytest.mark.parametrize(("make", "family"), [(make_lines, "line"), (make_circles, "circle")])
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_redrawn_points_lie_on_the_same_structures(make, family, noise):
+    scene = make(2, sizes=[300, 100], noise=0.002, anomaly_share=0, random_state=3)
+    rng = np.random.default_rng(0)
+    points, structure = redraw(scene.data, scene.target, 1000, family, noise, rng)
+    assert np.bincount(structure).tolist() == [0, 750, 250]
+    exact = make(2, sizes=[300, 100], noise=0.0, anomaly_share=0, random_state=3)
+    solver = get_family(family)
+    for label in (1, 2):
+        # Of the exact scene, three points far apart give the structure itself.
+        on = exact.data[exact.target == label]
+        sample = on[np.linspace(0, len(on) - 1, solver.sample_size(2)).astype(int)]
+        params, valid = solver.solve(sample[None])
+        assert valid.all()
+        distances = solver.residuals(points[structure == label], params[0])
+        assert abs(np.sqrt(np.mean(distances**2)) - noise) < 0.002
+
+
+@pytest.mark.data
+def test_published_structures_can_have_any_number_of_points():
+    synthetic2d("stair3")
+    for share in (0.05, 0.9):
+        scene = load_synthetic2d("stair3", anomaly_share=share, n_samples=1000, random_state=0)
+        assert len(scene.data) == 1000
+        assert np.sum(scene.target == 0) == round(1000 * share)
+        shares = np.bincount(scene.target)[1:] / np.sum(scene.target > 0)
+        np.testing.assert_allclose(shares, [50 / 400, 50 / 400, 300 / 400], atol=0.006)
+    with pytest.raises(ValueError, match="n_samples must be"):
+        load_synthetic2d("stair3", n_samples=0)
 
 
 @pytest.mark.data

@@ -7,8 +7,17 @@ import pytest
 mpl.use("agg")
 
 import matplotlib.pyplot as plt
+from matplotlib.path import Path
 
-from piforest.plots import plot_comparison, plot_scores, plot_truth
+from piforest import VoronoiForest
+from piforest.plots import (
+    _cells,
+    plot_comparison,
+    plot_matches,
+    plot_scores,
+    plot_tree,
+    plot_truth,
+)
 
 X = np.random.default_rng(0).normal(size=(50, 2))
 Y = np.arange(50) % 3
@@ -47,3 +56,52 @@ def test_a_comparison_has_a_panel_for_each_method_and_one_for_the_truth():
 def test_what_cannot_be_drawn_is_said():
     with pytest.raises(ValueError, match=r"takes X \(n, 2\) and scores \(n,\), got \(50, 3\)"):
         plot_scores(np.zeros((50, 3)), SCORES)
+
+
+@pytest.mark.parametrize("branching", [2, 3])
+def test_the_cells_of_a_tree_are_where_its_points_descend(branching):
+    forest = VoronoiForest("euclidean", n_estimators=3, branching=branching, random_state=0).fit(X)
+    points = np.random.default_rng(2).uniform(X.min(axis=0), X.max(axis=0), (200, 2))
+    lengths = forest.forest_.path_lengths(points)
+    for tree in range(3):
+        flat = forest.forest_.forest
+        leaves, _ = _cells(X, flat, tree)
+        inside = np.array([Path(cell).contains_points(points) for cell, _, _ in leaves])
+        assert (inside.sum(axis=0) == 1).all()
+        drawn = np.array([depth + flat.depths[size] for _, depth, size in leaves])
+        np.testing.assert_allclose(drawn[inside.argmax(axis=0)], lengths[:, tree])
+
+
+def test_a_tree_is_drawn_with_a_letter_for_each_leaf():
+    forest = VoronoiForest("euclidean", n_estimators=1, max_samples=27, branching=3, random_state=0)
+    ax = plot_tree(forest.fit(X), title="tree")
+    letters = [text.get_text() for text in ax.texts]
+    assert letters[:3] == ["a", "b", "c"]
+    assert len(letters) == len(ax.patches)
+    with pytest.raises(ValueError, match="tree must be from 0 to 0, got 1"):
+        plot_tree(forest, tree=1)
+    with pytest.raises(ValueError, match=r"draws a VoronoiForest\('euclidean'\)"):
+        plot_tree(VoronoiForest("manhattan", random_state=0).fit(X))
+
+
+MATCHES = np.random.default_rng(3).uniform(0, 60, (50, 4))
+IMAGES = (np.zeros((60, 80)), np.zeros((60, 80, 3)))
+
+
+@pytest.mark.parametrize("images", [IMAGES, None], ids=["images", "none"])
+def test_matches_are_lines_between_two_images_worst_last(images):
+    ax = plot_matches(images, MATCHES, SCORES, title="pair")
+    lines = ax.collections[0]
+    segments, worst = np.array(lines.get_segments()), SCORES.argmax()
+    assert segments.shape == (50, 2, 2)
+    np.testing.assert_allclose(segments[-1, 0], MATCHES[worst, :2])
+    np.testing.assert_allclose(segments[-1, 1, 1], MATCHES[worst, 3])
+    assert segments[:, 1, 0].min() > MATCHES[:, 0].max()
+    assert len(ax.images) == (0 if images is None else 2)
+
+
+def test_the_truth_of_matches_has_anomalies_last():
+    lines = plot_matches(IMAGES, MATCHES, Y, truth=True).collections[0]
+    assert np.array_equal(np.asarray(lines.get_array()), np.sort(Y == 0))
+    with pytest.raises(ValueError, match=r"takes X \(n, 4\) and values \(n,\), got \(50, 2\)"):
+        plot_matches(IMAGES, X, SCORES)

@@ -1,110 +1,94 @@
-"""One tree of the extended isolation forest: random hyperplanes, level by level."""
+"""One tree of the extended isolation forest: random hyperplanes."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from .jit import jit
 from .random import mix
 from .trees import subsample
 
-_S11 = np.uint64(11)
+# Standard normal numbers in steps of 1 / SCALE: the 65,536 quantiles, one for each 16 bits.
+# Integers, since their sums with fixed-point rows are exact in any order and so vectorise.
+SCALE = 1024
+NORMALS = np.round(SCALE * ndtri((np.arange(2**16) + 0.5) / 2**16)).astype(np.int16)
+
+_S16, _LOW16 = np.uint64(16), np.uint64(0xFFFF)
 
 
 @jit
-def _unit(word):
-    """A number in (0, 1) from a word."""
-    return (np.float64(word >> _S11) + 0.5) * 2.0**-53
+def isolate(X, key, max_samples, limit, depths, table, lengths):
+    """Fill lengths (n,) with the path length of every row of X (n, d) in one tree.
 
-
-@jit
-def _normal(key):
-    """A standard normal number from a key (Box and Muller)."""
-    radius = np.sqrt(-2.0 * np.log(_unit(mix(key, 0))))
-    return radius * np.cos(2.0 * np.pi * _unit(mix(key, 1)))
-
-
-@jit
-def isolate(indptr, indices, data, n_columns, key, max_samples, limit, depths, lengths):
-    """Add the path length of every row in one tree to lengths (n,).
-
-    Rows are CSR. All rows descend together while the tree's own max_samples rows
-    decide where it splits: a node's hyperplane has a normal direction and goes
-    through a uniform point of the box around its rows. Words of (key, node, column)
-    give both; a normal is drawn where a row needs it. O(height (entries + nodes d)).
+    X is int8 (fixed point) or float64. All rows go down together while the tree's
+    own max_samples rows decide where it splits: a node's hyperplane has a normal
+    direction and goes through a uniform point of the box around its own rows. Words
+    of (key, node, column // 4) give both, 16 bits a column. O(height n d + nodes d).
     """
-    n = indptr.shape[0] - 1
+    n, d = X.shape
     own = np.zeros(n, np.bool_)
     own[subsample(n, mix(key, 0), max_samples)] = True
-    node = np.zeros(n, np.int64)  # -1: has arrived
-    size = np.array([max_samples])
-    number = np.zeros(1, np.int64)
-    for depth in range(limit + 1):
-        splits = np.full(size.shape[0], -1, np.int64)
-        active = 0
-        for a in range(size.shape[0]):
-            if size[a] > 1 and depth < limit:
-                splits[a] = active
-                active += 1
-        for i in range(n):
-            if node[i] >= 0 and splits[node[i]] < 0:
-                lengths[i] += depth + depths[size[node[i]]]
-                node[i] = -1
-        if active == 0:
-            return
-        keys = np.empty(active, np.uint64)
-        numbers = np.empty(active, np.int64)
-        sizes = np.empty(active, np.int64)
-        for a in range(size.shape[0]):
-            if splits[a] >= 0:
-                numbers[splits[a]] = number[a]
-                keys[splits[a]] = mix(mix(key, 1), number[a])
-                sizes[splits[a]] = size[a]
-        for i in range(n):
-            if node[i] >= 0:
-                node[i] = splits[node[i]]
-        normals = np.full((active, n_columns), np.nan)
-        for i in range(n):
-            if node[i] >= 0:
-                for e in range(indptr[i], indptr[i + 1]):
-                    j = np.int64(indices[e])
-                    if np.isnan(normals[node[i], j]):
-                        normals[node[i], j] = _normal(mix(keys[node[i]], 2 * j))
-        offsets = _offsets(indptr, indices, data, own, node, keys, sizes, normals)
-        size = np.zeros(2 * active, np.int64)
-        number = np.empty(2 * active, np.int64)
-        for a in range(active):
-            number[2 * a], number[2 * a + 1] = 2 * numbers[a] + 1, 2 * numbers[a] + 2
-        for i in range(n):
-            if node[i] >= 0:
-                side = 0.0
-                for e in range(indptr[i], indptr[i + 1]):
-                    side += data[e] * normals[node[i], np.int64(indices[e])]
-                node[i] = 2 * node[i] + (1 if side > offsets[node[i]] else 0)
-                if own[i]:
-                    size[node[i]] += 1
+    rows, aside = np.arange(n), np.empty(n, np.int64)
+    normal, low, high = np.empty(d, np.int16), np.empty(d, X.dtype), np.empty(d, X.dtype)
+    # Nodes to visit: (first row, end, depth, number); a node's children are 2 i + 1 and 2 i + 2.
+    nodes = [(0, n, 0, 0)]
+    while len(nodes) > 0:
+        start, stop, depth, number = nodes.pop()
+        size = 0
+        for i in rows[start:stop]:
+            size += own[i]
+        if size <= 1 or depth == limit:
+            for i in rows[start:stop]:
+                lengths[i] = depth + depths[size]
+            continue
+        node_key = mix(mix(key, 1), number)
+        _draw_normal(node_key, table, normal)
+        first = True
+        for i in rows[start:stop]:
+            if own[i]:
+                for j in range(d):
+                    low[j] = X[i, j] if first else min(low[j], X[i, j])
+                    high[j] = X[i, j] if first else max(high[j], X[i, j])
+                first = False
+        offset = _offset(node_key, normal, low, high)
+        middle, above = start, 0
+        for at in range(start, stop):
+            i = rows[at]
+            if _product(X[i], normal) > offset:
+                aside[above] = i
+                above += 1
+            else:
+                rows[middle] = i
+                middle += 1
+        rows[middle:stop] = aside[:above]
+        nodes.append((start, middle, depth + 1, 2 * number + 1))
+        nodes.append((middle, stop, depth + 1, 2 * number + 2))
 
 
 @jit
-def _offsets(indptr, indices, data, own, node, keys, sizes, normals):
-    """<normal, point> for a uniform point of the box around each node's own rows."""
-    low = np.full(normals.shape, np.inf)
-    high = np.full(normals.shape, -np.inf)
-    count = np.zeros(normals.shape, np.int64)
-    for i in range(node.shape[0]):
-        if node[i] >= 0 and own[i]:
-            for e in range(indptr[i], indptr[i + 1]):
-                a, j = node[i], np.int64(indices[e])
-                low[a, j] = min(low[a, j], data[e])
-                high[a, j] = max(high[a, j], data[e])
-                count[a, j] += 1
-    offsets = np.zeros(keys.shape[0])
-    for a in range(keys.shape[0]):
-        for j in range(normals.shape[1]):
-            if count[a, j] > 0:
-                least, most = low[a, j], high[a, j]
-                if count[a, j] < sizes[a]:  # rows without an entry have a zero there
-                    least, most = min(least, 0.0), max(most, 0.0)
-                point = least + _unit(mix(keys[a], 2 * j + 1)) * (most - least)
-                offsets[a] += point * normals[a, j]
-    return offsets
+def _draw_normal(node_key, table, normal):
+    word = np.uint64(0)
+    for j in range(normal.shape[0]):
+        word = mix(node_key, j // 2) if j % 4 == 0 else word >> _S16
+        normal[j] = table[word & _LOW16]
+
+
+@jit
+def _offset(node_key, normal, low, high):
+    """<normal, point> for a uniform point of the box."""
+    word, offset = np.uint64(0), 0.0
+    for j in range(normal.shape[0]):
+        word = mix(node_key, j // 2 + 1) if j % 4 == 0 else word >> _S16
+        share = (np.float64(word & _LOW16) + 0.5) / 65536.0
+        least, most = np.float64(low[j]), np.float64(high[j])
+        offset += (least + share * (most - least)) * np.float64(normal[j])
+    return offset
+
+
+@jit
+def _product(row, normal):
+    total = row[0] * np.int64(0)  # int64 for bytes, float64 for numbers
+    for j in range(row.shape[0]):
+        total += row[j] * np.int32(normal[j])
+    return total

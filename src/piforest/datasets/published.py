@@ -15,8 +15,9 @@ import scipy.io
 from sklearn.utils import Bunch
 
 from .._random import Stream
-from .._validation import check_choice, check_share
+from .._validation import check_choice, check_integer, check_share
 from .bunches import as_bunch
+from .resample import redraw
 
 # Noise of the structured points around their own least-squares structures.
 SYNTHETIC2D = {
@@ -68,6 +69,7 @@ def load_synthetic2d(
     name: str,
     *,
     anomaly_share: float = 0.5,
+    n_samples: int | None = None,
     random_state: Any = None,
     return_X_y: bool = False,
     as_frame: bool = False,
@@ -75,7 +77,9 @@ def load_synthetic2d(
     """One of the paper's seven 2D sets, with anomalies drawn anew.
 
     Only the structured points are published. Anomalies are uniform in their
-    bounding box, as many as make up `anomaly_share` of all points.
+    bounding box, as many as make up `anomaly_share` of all points. With n_samples,
+    the structured points too are drawn anew, on the published structures and with
+    their noise, so that there are n_samples points in all.
 
     Returns a Bunch with data (n, 2), target (n,): 0 for anomalies, else the number
     of the structure; family and sigma, the noise of the structured points.
@@ -86,9 +90,14 @@ def load_synthetic2d(
     path = _existing("synthetic2d", f"{name}.csv")
     table = np.loadtxt(path, delimiter=",", skiprows=1)
     normal, structure = table[:, :2], table[:, 2].astype(np.int64)
+    stream = Stream.from_random_state(random_state)
+    low, high = normal.min(axis=0), normal.max(axis=0)
     n_anomalies = round(len(normal) * anomaly_share / (1 - anomaly_share))
-    rng = Stream.from_random_state(random_state).child("anomalies").generator()
-    anomalies = rng.uniform(normal.min(axis=0), normal.max(axis=0), (n_anomalies, 2))
+    if n_samples is not None:
+        n_anomalies = round(check_integer("n_samples", n_samples, 1) * anomaly_share)
+        rng = stream.child("structures").generator()
+        normal, structure = redraw(normal, structure, n_samples - n_anomalies, family, sigma, rng)
+    anomalies = stream.child("anomalies").generator().uniform(low, high, (n_anomalies, 2))
     text = _SYNTHETIC2D_TEXT.format(name=name, n=structure.max(), family=family)
     return as_bunch(
         np.concatenate([normal, anomalies]),

@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from joblib import Parallel, delayed
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
 from .._kernels import trees
-from .._kernels.hyperplanes import isolate
+from .._kernels.hyperplanes import NORMALS, isolate
 from .._random import Stream
-from .._rows import SparseRows, sparse_rows
+from .._rows import UNIT
 from .._validation import check_integer
 from ..forest.path_length import expected_depth, height_limit
 from ..metrics import get_metric
@@ -37,7 +38,8 @@ def lof(D: Floats, k: int) -> Floats:
 def isolation_forest(
     X: Any, *, n_estimators: int = 100, max_samples: int = 256, random_state: int = 0
 ) -> Floats:
-    """scikit-learn's isolation forest, iFor in the paper."""
+    """scikit-learn's isolation forest, iFor in the paper; faster on dense rows than on sparse."""
+    X = _dense(X)
     forest = IsolationForest(
         n_estimators=n_estimators,
         max_samples=min(max_samples, X.shape[0]),
@@ -56,37 +58,43 @@ def extended_isolation_forest(
 ) -> Floats:
     """Extended isolation forest, EiFor in the paper: splits by random hyperplanes.
 
-    X is dense, SciPy sparse, or preferences. The trees are not kept: in a preference
-    space each of their nodes has as many numbers as there are models.
+    X (n, d) is dense or SciPy sparse, and made dense; preferences then take a byte an
+    entry. The trees are not kept: in a preference space each of their nodes has as many
+    numbers as there are models.
 
     References
     ----------
     S. Hariri, M. Carrasco Kind, R. J. Brunner, "Extended Isolation Forest", 2018.
     """
-    rows = X if isinstance(X, SparseRows) else sparse_rows(X)
-    psi = min(check_integer("max_samples", max_samples, 2), len(rows))
+    X = _bytes_or_numbers(X)
+    psi = min(check_integer("max_samples", max_samples, 2), len(X))
     depths = expected_depth(psi, 2)
     stream = Stream.from_random_state(random_state).child("hyperplanes")
     lengths = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_path_lengths)(rows, stream.child(tree), psi, depths)
+        delayed(_path_lengths)(X, stream.child(tree), psi, depths)
         for tree in range(check_integer("n_estimators", n_estimators, 1))
     )
-    scores = np.empty(len(rows))
+    scores = np.empty(len(X))
     trees.scores(np.column_stack(lengths), depths[psi], scores)
     return scores
 
 
-def _path_lengths(rows: SparseRows, stream: Stream, psi: int, depths: Floats) -> Floats:
-    lengths = np.zeros(len(rows))
-    isolate(
-        rows.indptr,
-        rows.indices,
-        rows.data.astype(np.float64),
-        rows.n_columns,
-        np.uint64(stream.key),
-        psi,
-        height_limit(psi, 2),
-        depths,
-        lengths,
-    )
+def _dense(X: Any) -> Any:
+    return X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)
+
+
+def _bytes_or_numbers(X: Any) -> Any:
+    """Dense float64 rows, or fixed-point preferences as bytes: hyperplanes know no unit."""
+    X = _dense(X)
+    if X.dtype == np.float32 and X.min() >= 0 and X.max() <= 1:
+        steps = np.rint(X * UNIT).astype(np.int8)
+        if np.array_equal(steps / np.float32(UNIT), X):
+            return steps
+    return np.ascontiguousarray(X, np.float64)
+
+
+def _path_lengths(X: Any, stream: Stream, psi: int, depths: Floats) -> Floats:
+    lengths = np.empty(len(X))
+    key, limit = np.uint64(stream.key), height_limit(psi, 2)
+    isolate(X, key, psi, limit, depths, NORMALS, lengths)
     return lengths

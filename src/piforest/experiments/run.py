@@ -5,71 +5,108 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.metrics import roc_auc_score
 
 from .._files import whole_file
-from .._random import Stream
 from ..datasets import load_adelaidermf, load_synthetic2d
+from ..datasets.published import SYNTHETIC2D
 from ..estimators import PreferenceEmbedding, VoronoiForest
 from ..protocols import Floats
 from .baselines import distance_table, extended_isolation_forest, isolation_forest, lof
-from .settings import NEIGHBOURS, TABLES, Job
+from .settings import Job, family_of
 
 Cell = dict[str, Any]
+T = TypeVar("T")
+
+
+def load(job: Job) -> tuple[Floats, Any]:
+    """Points and labels of one run."""
+    if job.dataset in SYNTHETIC2D:
+        X, y = load_synthetic2d(
+            job.dataset,
+            anomaly_share=job.anomaly_share,
+            n_samples=job.n_samples,
+            random_state=job.random_state,
+            return_X_y=True,
+        )
+    else:
+        X, y = load_adelaidermf(job.dataset, return_X_y=True)
+    return X, y
 
 
 def compute(job: Job) -> Cell:
-    """AUC of every method on one set; all share the same points and the same models."""
-    table = TABLES[job.table]
-    seed = int(Stream(job.seed).child(job.table, job.dataset, job.run).key % 2**31)
-    if job.table == "synthetic":
-        X, y = load_synthetic2d(job.dataset, random_state=seed, return_X_y=True)
-    else:
-        X, y = load_adelaidermf(job.dataset, return_X_y=True)
+    """AUC of every method on one set; all share the same points and the same models.
+
+    A method has a list of AUCs, one for each setting that it is given the best of.
+    """
     start = time.process_time()
-    aucs: dict[str, Any] = {}
-    for space, methods in table.spaces:
-        rows, metric = _rows(job, X, space, seed)
-        scores = _scores(job, rows, metric, seed)
-        for method, values in zip(methods, scores):
-            aucs[method] = [float(roc_auc_score(y == 0, s)) for s in values]
+    X, y = load(job)
+    aucs: dict[str, list[float]] = {}
+    for space, methods in job.spaces:
+        plane = space == "Euclidean"
+        kernel = "binary" if "binary" in space else job.kernel
+        metric = "euclidean" if plane else "jaccard" if kernel == "binary" else "tanimoto"
+        widths = (1,) if plane else job.widths
+        for width in widths:
+            rows = X if plane else _preferences(job, X, kernel, width)
+            for method in methods:
+                algorithm = method.split("_")[0]
+                if width == 1 or algorithm in ("ifor", "eifor"):
+                    scores = _SCORES[algorithm](job, rows, metric)
+                    found = [float(roc_auc_score(y == 0, s)) for s in scores]
+                    aucs[method] = aucs.get(method, []) + found
     return {"settings": job.settings(), "auc": aucs, "cpu_s": time.process_time() - start}
 
 
-def _rows(job: Job, X: Floats, space: str, seed: int) -> tuple[Any, str]:
-    """The points as they are, or their preferences, and the metric between them."""
-    if space == "Euclidean":
-        return X, "euclidean"
-    table = TABLES[job.table]
-    kernel, metric = ("binary", "jaccard") if "binary" in space else ("gaussian", "tanimoto")
+def _preferences(job: Job, X: Floats, kernel: str, width: float) -> Any:
     embedding = PreferenceEmbedding(
-        table.family(job.dataset),
-        sigma=table.sigma(job.dataset),
-        n_models=table.models_per_point * len(X),
+        family_of(job.dataset),
+        sigma=job.sigma * width,
+        n_models=job.models_per_point * len(X),
         kernel=kernel,
-        random_state=seed,
+        random_state=job.random_state,
     )
-    return embedding.fit_transform(X), metric
+    return embedding.fit_transform(X)
 
 
-def _scores(job: Job, rows: Any, metric: str, seed: int) -> list[list[Floats]]:
-    """Scores of LOF (one for each k), iFor, EiFor and PIF."""
-    shape = {"n_estimators": job.n_estimators, "max_samples": job.max_samples}
+def _lof(job: Job, rows: Any, metric: str) -> Iterator[Floats]:
     D = distance_table(rows, metric)
-    # Not from D, which does not know that a row of zeros prefers nothing.
-    pif = VoronoiForest(metric, random_state=seed, **shape).fit(rows)
-    return [
-        [lof(D, k) for k in NEIGHBOURS],
-        [isolation_forest(rows, random_state=seed, **shape)],
-        [extended_isolation_forest(rows, random_state=seed, **shape)],
-        [pif.scores_],
+    return (lof(D, k) for k in job.neighbours)
+
+
+def _forest(function: Callable[..., Floats]) -> Callable[[Job, Any, str], Iterable[Floats]]:
+    return lambda job, rows, metric: [
+        function(
+            rows,
+            n_estimators=job.n_estimators,
+            max_samples=job.max_samples,
+            random_state=job.random_state,
+        )
     ]
+
+
+def _pif(job: Job, rows: Any, metric: str) -> Iterable[Floats]:
+    forest = VoronoiForest(
+        metric,
+        n_estimators=job.n_estimators,
+        max_samples=job.max_samples,
+        random_state=job.random_state,
+    )
+    return [forest.fit(rows).scores_]
+
+
+_SCORES: dict[str, Callable[[Job, Any, str], Iterable[Floats]]] = {
+    "lof": _lof,
+    "ifor": _forest(isolation_forest),
+    "eifor": _forest(extended_isolation_forest),
+    "pif": _pif,
+}
 
 
 def run_jobs(jobs: list[Job], folder: Path, n_jobs: int, quiet: bool = False) -> list[Cell]:
@@ -82,7 +119,7 @@ def run_jobs(jobs: list[Job], folder: Path, n_jobs: int, quiet: bool = False) ->
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_compute_and_save)(job, folder) for job in todo
     )
-    for _ in _with_bar(finished, len(todo), quiet):
+    for _ in with_bar(finished, len(todo), "cells", quiet):
         pass
     cells = [read_cell(folder, job) for job in jobs]
     return [cell for cell in cells if cell is not None]
@@ -101,18 +138,22 @@ def read_cell(folder: Path, job: Job) -> Cell | None:
         return None
     try:
         cell: Cell = json.loads(path.read_text())
-        settings, aucs = cell["settings"], cell["auc"]
-        whole = all(np.isfinite(aucs[method]).all() for method in TABLES[job.table].methods)
+        foreign = cell["settings"] != json.loads(json.dumps(job.settings()))
+        if not foreign and not all(
+            len(cell["auc"][method]) == count and np.isfinite(cell["auc"][method]).all()
+            for method, count in job.counts.items()
+        ):
+            raise ValueError("numbers are missing")
     except (ValueError, KeyError, TypeError) as error:
         print(f"piforest: {path} is damaged ({error}); it is computed again.", file=sys.stderr)
         return None
-    if settings != json.loads(json.dumps(job.settings())) or not whole:
+    if foreign:
         print(f"piforest: {path} is of other settings; it is computed again.", file=sys.stderr)
         return None
     return cell
 
 
-def _with_bar(items: Iterable[Any], total: int, quiet: bool) -> Iterable[Any]:
+def with_bar(items: Iterable[T], total: int, name: str, quiet: bool = False) -> Iterator[T]:
     """The items, with a bar and the time left on standard error if that is a terminal."""
     start = time.monotonic()
     for done, item in enumerate(items, 1):
@@ -121,7 +162,7 @@ def _with_bar(items: Iterable[Any], total: int, quiet: bool) -> Iterable[Any]:
             bar = "#" * (30 * done // total)
             end = "\n" if done == total else ""
             print(
-                f"\r{bar:<30} {done}/{total} cells, {left / 60:.1f} min left ",
+                f"\r{bar:<30} {done}/{total} {name}, {left / 60:.1f} min left ",
                 end=end,
                 file=sys.stderr,
                 flush=True,

@@ -15,17 +15,39 @@ from scipy.stats import ttest_rel
 
 from .._files import whole_file
 from .run import Cell
-from .settings import NEIGHBOURS, TABLES, Table, published_neighbours
+from .settings import (
+    NEIGHBOURS,
+    TABLES,
+    WIDTHS,
+    Table,
+    candidates,
+    family_of,
+    published_neighbours,
+)
 
 ALPHA = 0.05
 TITLES = {
-    "lof_l2": "LOF l2", "ifor_l2": "iFor", "eifor_l2": "EiFor", "pif_l2": "PIF l2",
-    "lof_jac": "LOF jac", "ifor_bin": "iFor", "eifor_bin": "EiFor", "pif_jac": "PIF jac",
+    "lof_l2": "LOF l2", "ifor_l2": "iFor l2", "eifor_l2": "EiFor l2", "pif_l2": "PIF l2",
+    "lof_jac": "LOF jac", "ifor_bin": "iFor bin", "eifor_bin": "EiFor bin", "pif_jac": "PIF jac",
     "lof_tani": "LOF tani", "ifor_pref": "iFor", "eifor_pref": "EiFor", "pif": "PIF",
 }  # fmt: skip
 _SPACES = {"Euclidean": "euclidean", "Preference binary": "binary", "Preference": "preference"}
 
 Runs = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as text. Cells may be marked <u>so</u> and **so**."""
+
+    title: str
+    head: list[str]
+    rows: list[list[str]]
+
+    def markdown(self) -> str:
+        lines = [self.head, ["---"] * len(self.head), *self.rows]
+        body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        return f"### {self.title}\n\n{body}\n"
 
 
 @dataclass(frozen=True)
@@ -41,41 +63,44 @@ class Entry:
     """the highest, and better than every competitor in the same embedding (paired t-test)"""
 
 
-def best_neighbours(table: Table, cells: list[Cell]) -> dict[tuple[str, str], int]:
-    """(family, embedding) -> the k of LOF with the highest mean AUC over the family's sets."""
-    sweep = neighbour_sweep(table, cells)
-    return {key: NEIGHBOURS[int(np.argmax(aucs))] for key, aucs in sweep.items()}
-
-
-def neighbour_sweep(table: Table, cells: list[Cell]) -> dict[tuple[str, str], Runs]:
-    """(family, embedding) -> mean AUC of LOF for every k."""
+def by_setting(table: Table, cells: list[Cell]) -> dict[tuple[str, str], Runs]:
+    """(family, method) -> mean AUC over the family's sets for every candidate setting."""
     found: dict[tuple[str, str], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    for cell in _of(table, cells):
+    for cell in of(table.name, cells):
         name = cell["settings"]["dataset"]
-        for space, methods in table.spaces:
-            found[table.family(name), space][name].append(cell["auc"][methods[0]])
+        for method in table.methods:
+            found[family_of(name), method][name].append(cell["auc"][method])
     return {
         key: np.mean([np.mean(runs, axis=0) for runs in sets.values()], axis=0)
         for key, sets in found.items()
     }
 
 
-def entries(table: Table, cells: list[Cell]) -> dict[str, dict[str, Entry]]:
-    """set -> method -> entry, in the order of the paper, "Mean" last."""
-    neighbours = best_neighbours(table, cells)
+def best_settings(table: Table, cells: list[Cell]) -> dict[tuple[str, str], int]:
+    """(family, method) -> the candidate with the highest mean AUC over the family's sets."""
+    means = by_setting(table, cells)
+    return {key: candidates(key[1])[int(np.argmax(aucs))] for key, aucs in means.items()}
+
+
+def runs_by_set(table: Table, cells: list[Cell]) -> dict[str, dict[str, Runs]]:
+    """set -> method -> AUC of every run at the best setting, in the order of the paper."""
+    best = best_settings(table, cells)
     runs: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for cell in sorted(_of(table, cells), key=lambda cell: cell["settings"]["run"]):
+    for cell in sorted(of(table.name, cells), key=lambda cell: cell["settings"]["run"]):
         name = cell["settings"]["dataset"]
-        for space, methods in table.spaces:
-            k = NEIGHBOURS.index(neighbours[table.family(name), space])
-            for method in methods:
-                aucs = cell["auc"][method]
-                runs[name][method].append(aucs[k] if method.startswith("lof") else aucs[0])
-    rows = {
+        for method in table.methods:
+            at = candidates(method).index(best[family_of(name), method])
+            runs[name][method].append(cell["auc"][method][at])
+    return {
         name: {method: np.array(aucs) for method, aucs in runs[name].items()}
         for name in table.sets
         if name in runs
     }
+
+
+def entries(table: Table, cells: list[Cell]) -> dict[str, dict[str, Entry]]:
+    """set -> method -> entry, in the order of the paper, "Mean" last."""
+    rows = runs_by_set(table, cells)
     published = table.published()
     found = {name: marked(row, table, published[name]) for name, row in rows.items()}
     found["Mean"] = _mean_row(table, rows, published)
@@ -117,17 +142,11 @@ def _better(one: Runs, other: Runs) -> bool:
     return bool(ttest_rel(one, other).pvalue < ALPHA)
 
 
-def markdown(table: Table, cells: list[Cell]) -> str:
-    """The table as text: mean ± deviation, then (published, difference)."""
-    heads = [TITLES[method] for method in table.methods]
-    lines = [
-        f"### {table.title}",
-        "",
-        "| | " + " | ".join(heads) + " |",
-        "|---|" + "---|" * len(heads),
-    ]
+def auc_grid(table: Table, cells: list[Cell]) -> Grid:
+    """The table of the paper: mean ± deviation, then (published, difference)."""
+    rows = []
     for name, row in entries(table, cells).items():
-        shown = []
+        shown = [name]
         for method in table.methods:
             entry = row[method]
             value = f"{entry.mean:.3f}"
@@ -135,47 +154,80 @@ def markdown(table: Table, cells: list[Cell]) -> str:
             value = f"**{value}**" if entry.significant else value
             gap = entry.mean - entry.published
             shown.append(f"{value} ± {entry.std:.3f} ({entry.published:.3f}, {gap:+.3f})")
-        lines.append(f"| {name} | " + " | ".join(shown) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append(shown)
+    return Grid(table.title, ["", *(TITLES[method] for method in table.methods)], rows)
 
 
-def neighbours_markdown(cells: list[Cell]) -> str:
-    """The best k of LOF beside the paper's."""
+def settings_grid(cells: list[Cell]) -> Grid:
+    """What LOF, iFor and EiFor were given, beside the paper's k."""
     printed = {row["family"]: row for row in published_neighbours()}
-    lines = ["### Best k of LOF (ours, the paper's)", ""]
-    lines += ["| family | " + " | ".join(_SPACES) + " |", "|---|---|---|---|"]
-    rows: dict[str, dict[str, str]] = defaultdict(dict)
+    rows = []
     for table in TABLES.values():
-        for (family, space), k in best_neighbours(table, cells).items():
-            rows[family][space] = f"{k} ({printed[family][_SPACES[space]] or '-'})"
-    for family, row in rows.items():
-        lines.append(f"| {family} | " + " | ".join(row.get(space, "-") for space in _SPACES) + " |")
-    return "\n".join(lines) + "\n"
+        best = best_settings(table, cells)
+        for family in dict.fromkeys(family for family, _ in best):
+            for space, methods in table.spaces:
+                k = printed[family][_SPACES[space]] or "-"
+                widths = [
+                    f"{best[family, m]}" if len(candidates(m)) > 1 else "-" for m in methods[1:3]
+                ]
+                rows.append([family, space, f"{best[family, methods[0]]} ({k})", *widths])
+    head = ["family", "embedding", "k of LOF (the paper's)", "sigma of iFor", "sigma of EiFor"]
+    return Grid("Best setting of each baseline", head, rows)
+
+
+def neighbours_grid(cells: list[Cell]) -> Grid:
+    """Mean AUC of LOF for every k."""
+    rows = [
+        [family, TITLES[method], *(f"{auc:.3f}" for auc in aucs)]
+        for table in TABLES.values()
+        for (family, method), aucs in by_setting(table, cells).items()
+        if method.startswith("lof")
+    ]
+    return Grid("Mean AUC of LOF by k", ["family", "", *map(str, NEIGHBOURS)], rows)
+
+
+def widths_grid(cells: list[Cell]) -> Grid:
+    """Mean AUC of iFor and EiFor on preferences for every sigma."""
+    rows = []
+    for table in TABLES.values():
+        for (family, method), aucs in by_setting(table, cells).items():
+            if candidates(method) == WIDTHS:
+                own = [name for name in table.sets if family_of(name) == family]
+                own = [name for name in own if name in runs_by_set(table, cells)]
+                printed = np.mean([table.published()[name][method] for name in own])
+                rows.append(
+                    [family, TITLES[method]]
+                    + [f"{auc:.3f}" for auc in aucs]
+                    + [f"{1 - aucs[0]:.3f}", f"{printed:.3f}"]
+                )
+    head = ["family", "", *(f"sigma x {width}" for width in WIDTHS), "1 - first", "printed"]
+    return Grid("Mean AUC of iFor and EiFor on preferences by sigma", head, rows)
 
 
 def write_csv(table: Table, cells: list[Cell], folder: Path) -> None:
-    """auc_<table>.csv, a line for each number, and lof_<table>.csv, the whole sweep over k."""
+    """auc_<table>.csv, a line for each number, and settings_<table>.csv, all that was tried."""
     numbers = [
         [name, method, f"{e.mean:.4f}", f"{e.std:.4f}", f"{e.published:.4f}", e.best, e.significant]
         for name, row in entries(table, cells).items()
         for method, e in row.items()
     ]
     head = ["dataset", "method", "mean", "std", "published", "best", "significant"]
-    _write(folder / f"auc_{table.name}.csv", [head, *numbers])
-    sweep = [
-        [family, space, k, f"{auc:.4f}"]
-        for (family, space), aucs in neighbour_sweep(table, cells).items()
-        for k, auc in zip(NEIGHBOURS, aucs)
+    write_rows(folder / f"auc_{table.name}.csv", [head, *numbers])
+    tried = [
+        [family, method, "k" if method.startswith("lof") else "sigma", candidate, f"{auc:.4f}"]
+        for (family, method), aucs in by_setting(table, cells).items()
+        for candidate, auc in zip(candidates(method), aucs)
     ]
-    _write(folder / f"lof_{table.name}.csv", [["family", "embedding", "k", "mean_auc"], *sweep])
+    head = ["family", "method", "setting", "value", "mean_auc"]
+    write_rows(folder / f"settings_{table.name}.csv", [head, *tried])
 
 
-def _write(path: Path, rows: list[list[Any]]) -> None:
+def write_rows(path: Path, rows: list[list[Any]]) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     with whole_file(path) as file:
         file.write(text.getvalue().encode())
 
 
-def _of(table: Table, cells: list[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell["settings"]["table"] == table.name]
+def of(part: str, cells: list[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell["settings"]["part"] == part]

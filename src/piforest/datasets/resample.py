@@ -1,0 +1,70 @@
+"""Points drawn anew on the structures of a set whose points are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from ..protocols import Floats
+
+Rng = np.random.Generator
+
+
+def redraw(
+    points: Floats, structure: Any, n: int, family: str, noise: float, rng: Rng
+) -> tuple[Floats, Any]:
+    """n points (n, 2) on the structures of the given ones, and their structures (n,).
+
+    Every structure keeps its share of the points. A new point lies between two old
+    neighbours along the least-squares line or circle, with normal noise across it.
+    """
+    labels, counts = np.unique(structure, return_counts=True)
+    edges = np.round(n * np.cumsum(counts) / counts.sum()).astype(int)
+    sizes = np.diff(edges, prepend=0)
+    along = _along_circle if family == "circle" else _along_line
+    drawn = [
+        along(points[structure == label], size, noise, rng) for label, size in zip(labels, sizes)
+    ]
+    return np.concatenate(drawn), np.repeat(labels, sizes)
+
+
+def _along_line(points: Floats, n: int, noise: float, rng: Rng) -> Floats:
+    centre = points.mean(axis=0)
+    along, across = np.linalg.svd(points - centre)[2]
+    places = np.sort((points - centre) @ along)
+    return _between(
+        places[:-1],
+        places[1:],
+        lambda t, gap: centre + np.outer(t, along) + np.outer(gap, across),
+        *(n, noise, rng),
+    )
+
+
+def _along_circle(points: Floats, n: int, noise: float, rng: Rng) -> Floats:
+    start = [*points.mean(axis=0), points.std()]
+    fitted = least_squares(lambda c: np.linalg.norm(points - c[:2], axis=1) - c[2], start).x
+    centre, radius = fitted[:2], fitted[2]
+    angles = np.sort(np.arctan2(*(points - centre).T[::-1]))
+    return _between(
+        angles,
+        np.append(angles[1:], angles[0] + 2 * np.pi),
+        lambda t, gap: centre + (radius + gap)[:, None] * np.column_stack([np.cos(t), np.sin(t)]),
+        *(n, noise, rng),
+    )
+
+
+def _between(
+    left: Floats,
+    right: Floats,
+    place: Callable[[Floats, Floats], Floats],
+    n: int,
+    noise: float,
+    rng: Rng,
+) -> Floats:
+    """Places drawn uniformly within random gaps between neighbours."""
+    at = rng.integers(len(left), size=n)
+    t = left[at] + rng.uniform(size=n) * (right[at] - left[at])
+    return place(t, rng.normal(0, noise, n))

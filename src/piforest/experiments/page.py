@@ -1,0 +1,156 @@
+"""One content, two pages: Markdown with links to the figures, and HTML that holds them."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .tables import Grid
+
+
+@dataclass(frozen=True)
+class Heading:
+    text: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph; `so` is code, **so** is bold; lines that start with "- " are a list."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    path: Path
+    """within the folder of the pages"""
+    caption: str
+
+
+Block = Heading | Text | Grid | Picture
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #c8c8c8; --dim: #666; --good: #1a7f37; --bad: #b35900;
+  --page: #fff; --ink: #1c1c1c; --head: #f3f3f3 }
+@media (prefers-color-scheme: dark) { :root { --line: #444; --dim: #aaa; --good: #56d364;
+  --bad: #f0a35e; --page: #161616; --ink: #e6e6e6; --head: #242424 } }
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--page);
+  max-width: 76rem; margin: 2rem auto; padding: 0 1.2rem }
+p, ul { max-width: 50rem } h1 { line-height: 1.2 } h2 { margin-top: 3rem }
+nav a { margin-right: 1rem } a { color: inherit }
+.wide { overflow-x: auto; margin: 1rem 0 2rem }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums }
+caption { text-align: left; font-weight: 600; padding: .4rem 0; white-space: nowrap }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right;
+  vertical-align: top; white-space: nowrap }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
+  background: var(--page) }
+thead th { background: var(--head); position: sticky; top: 0 } tbody tr:last-child td {
+  border-bottom: 2px solid var(--line) }
+small { display: block; color: var(--dim) } .up { color: var(--good) } .down { color: var(--bad) }
+figure { margin: 1.5rem 0 2.5rem } figcaption { max-width: 50rem; color: var(--dim) }
+img { max-width: 100%; height: auto; background: #fff; border-radius: 4px }
+.pairs { display: grid; grid-template-columns: repeat(auto-fill, minmax(26rem, 1fr)); gap: 1rem }
+.pairs figure { margin: 0 } code { background: var(--head); padding: 0 .2rem; border-radius: 3px }
+"""
+
+
+def to_markdown(title: str, blocks: Sequence[Block]) -> str:
+    parts = [f"# {title}\n"]
+    for block in blocks:
+        if isinstance(block, Heading):
+            parts.append(f"## {block.text}\n")
+        elif isinstance(block, Text):
+            parts.append(f"{block.text}\n")
+        elif isinstance(block, Grid):
+            parts.append(block.markdown())
+        else:
+            parts.append(f"![{block.path.stem}]({block.path.as_posix()})\n\n*{block.caption}*\n")
+    return "\n".join(parts)
+
+
+def to_html(title: str, blocks: Sequence[Block], folder: Path) -> str:
+    """One file that needs no other: pictures are read from `folder` and put inside."""
+    headings = [block.text for block in blocks if isinstance(block, Heading)]
+    links = "".join(f'<a href="#{_anchor(text)}">{_inline(text)}</a>' for text in headings)
+    body = [f"<h1>{_inline(title)}</h1>", f"<nav>{links}</nav>"]
+    at = 0
+    while at < len(blocks):
+        block = blocks[at]
+        if isinstance(block, Picture) and block.path.suffix == ".jpg":
+            pairs = [b for b in blocks[at:] if isinstance(b, Picture) and b.path.suffix == ".jpg"]
+            shown = "".join(_picture(pair, folder) for pair in pairs)
+            body.append(f'<div class="pairs">{shown}</div>')
+            at += len(pairs)
+            continue
+        body.append(_block(block, folder))
+        at += 1
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )
+
+
+def _block(block: Block, folder: Path) -> str:
+    if isinstance(block, Heading):
+        return f'<h2 id="{_anchor(block.text)}">{_inline(block.text)}</h2>'
+    if isinstance(block, Grid):
+        return _table(block)
+    if isinstance(block, Picture):
+        return _picture(block, folder)
+    lines = block.text.splitlines()
+    if lines and all(line.startswith("- ") for line in lines):
+        return "<ul>" + "".join(f"<li>{_inline(line[2:])}</li>" for line in lines) + "</ul>"
+    return f"<p>{_inline(block.text)}</p>"
+
+
+def _table(grid: Grid) -> str:
+    head = "".join(f'<th scope="col">{_inline(text)}</th>' for text in grid.head)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_cell(text)}</td>" for text in row) + "</tr>" for row in grid.rows
+    )
+    return (
+        f'<div class="wide"><table><caption>{_inline(grid.title)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _cell(text: str) -> str:
+    """ "mean ± deviation (printed, difference)" on three lines; anything else as it is."""
+    found = re.fullmatch(r"(.+) ± (\S+) \((\S+), ([+-]\S+)\)", text)
+    if not found:
+        return _inline(text)
+    mean, deviation, printed, gap = found.groups()
+    shade = "up" if float(gap) > 0.02 else "down" if float(gap) < -0.02 else ""
+    return (
+        f"{_inline(mean)}<small>± {deviation}</small><small>printed {printed}</small>"
+        f'<small class="{shade}">{gap}</small>'
+    )
+
+
+def _picture(picture: Picture, folder: Path) -> str:
+    content = base64.b64encode((folder / picture.path).read_bytes()).decode()
+    kind = "jpeg" if picture.path.suffix == ".jpg" else "png"
+    text = html.escape(picture.caption)
+    return (
+        f'<figure><img loading="lazy" alt="{text}" src="data:image/{kind};base64,{content}">'
+        f"<figcaption>{_inline(picture.caption)}</figcaption></figure>"
+    )
+
+
+def _inline(text: str) -> str:
+    text = html.escape(text, quote=False)
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+    text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", text)
+    return text.replace("&lt;u&gt;", "<u>").replace("&lt;/u&gt;", "</u>")
+
+
+def _anchor(text: str) -> str:
+    return re.sub(r"\W+", "-", text.lower()).strip("-")
