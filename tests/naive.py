@@ -27,6 +27,23 @@ def draw_samples(key, n, size, n_samples):
     return np.array(samples)
 
 
+def mixed_samples(stream, X, size, n_samples):
+    """Every other sample local: a seed and size - 1 of its K nearest, K log-uniform."""
+    samples = draw_samples(stream.key, len(X), size, n_samples)
+    local = stream.child("local")
+    for i in range(1, n_samples, 2):
+        seed = int(below(mix(local.child("seed").key, i), len(X)))
+        share = int(mix(local.child("scale").key, i)) // 2**11 * 2.0**-53
+        K = int(np.floor(np.exp(np.log(size) + share * np.log(len(X) / size))))
+        K = min(max(K, size - 1), len(X) - 1)
+        others = [row for row in range(len(X)) if row != seed]
+        nearest = sorted(others, key=lambda row: np.sum((X[row] - X[seed]) ** 2))[:K]
+        key = mix(local.child("ranks").key, i)
+        picked = [nearest.pop(int(below(mix(key, j), K - j))) for j in range(size - 1)]
+        samples[i] = [seed, *picked]
+    return samples
+
+
 def solve_line(sample):
     a, b = sample
     return np.concatenate([a, (b - a) / np.linalg.norm(b - a)])
@@ -130,13 +147,44 @@ PHI = {
 }
 
 
-def preferences(R, sigma, kernel):
-    """(n, m) integers 0 .. 127."""
+def preferences(R, sigma, kernel, weight=None):
+    """(n, m) integers 0 .. 127; sigma and weight may be one for each model."""
+    sigma = np.broadcast_to(sigma, R.shape[1])
+    weight = np.ones(R.shape[1]) if weight is None else weight / weight.max()
     P = np.zeros(R.shape, np.int64)
     for i, j in np.ndindex(*R.shape):
-        if R[i, j] <= 3 * sigma:
-            P[i, j] = int(np.floor(127 * PHI[kernel](R[i, j], sigma) + 0.5))
+        if R[i, j] <= 3 * sigma[j]:
+            P[i, j] = int(np.floor(127 * weight[j] * PHI[kernel](R[i, j], sigma[j]) + 0.5))
     return P
+
+
+def without_own_votes(P, X, samples):
+    """No preference for a model of which an equal row was a sample."""
+    P = P.copy()
+    for i, j in np.ndindex(*P.shape):
+        if any(np.array_equal(X[i], X[row]) for row in samples[j]):
+            P[i, j] = 0
+    return P
+
+
+# --- how wide and how telling is each model
+
+
+def bands(R, widths, k, codimension):
+    """sigma, and for each model its most striking width, the ratio there, and the gain."""
+    found, ratios = [], np.zeros((R.shape[1], len(widths)))
+    for j in range(R.shape[1]):
+        counts = [int(np.sum(R[:, j] <= w)) for w in widths]
+        inside = [max(0, count - k) for count in counts]
+        for b, w in enumerate(widths):
+            expected = inside[0] * (w / widths[0]) ** codimension + 0.001
+            if inside[b] > expected:
+                ratios[j, b] = inside[b] * np.log(inside[b] / expected) - (inside[b] - expected)
+        best = int(np.argmax(ratios[j]))
+        found.append((widths[best], ratios[j, best], ratios[j, best] / max(k + 1, counts[best])))
+    top = max(1, round(0.02 * R.shape[1]))
+    heights = [np.mean(np.sort(ratios[:, b])[-top:]) for b in range(len(widths))]
+    return (widths[int(np.argmax(heights))] / 2, *np.array(found).T)
 
 
 # --- distances
@@ -241,24 +289,26 @@ def c(n, b):
     )
 
 
-def path_length(distances, tree, b, e=0):
+def path_length(distances, tree, b, e=0, soft=False):
     """Algorithm 4, for a row of distances to the pool; a tie goes to the first seed."""
     if isinstance(tree, int):
         return e + c(tree, b)
     seeds, children = tree
     nearest = min(range(b), key=lambda k: (distances[seeds[k]], k))
-    return path_length(distances, children[nearest], b, e + 1)
+    tau = distances[seeds[nearest]]
+    edge = 2 - tau if soft and tau > 1e-6 else 1
+    return path_length(distances, children[nearest], b, e + edge, soft)
 
 
-def scores(D, empty, forest, psi, b):
+def scores(D, empty, forest, psi, b, soft=False):
     """Section IV-C; a row that prefers nothing has path length 1 in every tree."""
     lengths = np.array(
         [
-            [1.0 if none else path_length(row, tree, b) for tree in forest]
+            [1.0 if none else path_length(row, tree, b, soft=soft) for tree in forest]
             for row, none in zip(D, empty)
         ]
     )
-    return lengths, 2.0 ** (-lengths.mean(axis=1) / c(psi, b))
+    return lengths, 2.0 ** (-lengths.mean(axis=1) / c(psi, b) / (2 if soft else 1))
 
 
 # --- the extended isolation forest

@@ -93,10 +93,10 @@ CASES = [
     (PIF("line", sigma=1), with_value(np.inf), "contains infinity"),
     (PreferenceIsolationForest(branching=1), X, "branching must be an integer of at least 2, got 1"),
     (PreferenceIsolationForest(branching=9, max_samples=8), X, r"branching must be at most max_samples \(8\), got 9"),
-    (PreferenceIsolationForest(scale="wide"), X, "scale must be one of 'fixed'; got 'wide'"),
-    (PreferenceIsolationForest(weighting="gains"), X, "weighting must be one of 'none'; got 'gains'"),
-    (PreferenceIsolationForest(path="deep"), X, "path must be one of 'depth'; got 'deep'. Did you mean 'depth'"),
-    (PreferenceIsolationForest(sampler="local"), X, "sampler must be one of 'uniform'; got 'local'"),
+    (PreferenceIsolationForest(scale="wide"), X, "scale must be one of 'adaptive', 'fixed', 'own'; got 'wide'"),
+    (PreferenceIsolationForest(weighting="gains"), X, "weighting must be one of 'gain', 'none'; got 'gains'. Did you mean 'gain'"),
+    (PreferenceIsolationForest(path="deep"), X, "path must be one of 'depth', 'soft'; got 'deep'. Did you mean 'depth'"),
+    (PreferenceIsolationForest(sampler="local"), X, "sampler must be one of 'mixed', 'uniform'; got 'local'"),
     (PreferenceIsolationForest(metric="precomputed"), X, "metric='precomputed' does not apply to preferences"),
     (PreferenceIsolationForest(metric="jacard"), X, "Did you mean 'jaccard'"),
     (PreferenceIsolationForest(kernel=lambda r, s: r), X, r"kernel <lambda> must return values in \[0, 1\]"),
@@ -160,7 +160,7 @@ def test_quality_must_fit_the_rows():
         ValueError, match="quality must have one value for each of the 50 rows of X"
     ):
         PreferenceIsolationForest(sigma=0.1).fit(X, quality=np.ones(3))
-    with pytest.raises(ValueError, match="sampler 'uniform' does not use quality"):
+    with pytest.raises(ValueError, match="sampler 'mixed' does not use quality"):
         PreferenceIsolationForest(sigma=0.1).fit(X, quality=np.ones(50))
 
 

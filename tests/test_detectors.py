@@ -67,6 +67,36 @@ def test_pif_equals_the_naive_one(family, X, sigma, kernel, pool_size):
     np.testing.assert_allclose(detector.scores_, scores, rtol=1e-13)
 
 
+@pytest.mark.parametrize("pool_size", [50, 4096])
+@pytest.mark.parametrize(
+    ("family", "X", "sigma"), [("line", LINES, "auto"), ("circle", CIRCLES, 0.03)]
+)
+def test_the_default_detector_equals_the_naive_one(family, X, sigma, pool_size):
+    X = np.concatenate([X, X[:5]])
+    detector = small(
+        PreferenceIsolationForest, family, sigma=sigma, pool_size=pool_size, branching=3
+    ).fit(X)
+    stream = Stream.from_random_state(4)
+    models = detector.models_[0]
+    R = naive.residuals(family, X, models.params)
+    P = naive.preferences(R, models.scale, "gaussian", models.weight)
+    P = naive.without_own_votes(P, X, models.samples)
+    pool = choose(stream.child("pool"), len(X), pool_size)
+    D = naive.table("tanimoto", P, P[pool])
+    forest = naive.pi_forest(D[pool], stream.child("trees"), 12, 32, 3)
+    lengths, scores = naive.scores(D, ~P.any(axis=1), forest, 32, 3, soft=True)
+    np.testing.assert_allclose(detector.path_lengths(X), lengths, rtol=1e-12)
+    np.testing.assert_allclose(detector.scores_, scores, rtol=1e-12)
+    assert np.array_equal(detector.scores_[:5], detector.scores_[-5:])
+
+
+def test_soft_edges_need_distances_of_at_most_one():
+    detector = small(PreferenceIsolationForest, metric="euclidean")
+    with pytest.raises(ValueError, match="path='soft' needs a metric with distances of at most 1"):
+        detector.fit(LINES)
+    assert len(detector.set_params(path="depth").fit(LINES).scores_) == len(LINES)
+
+
 @pytest.mark.parametrize("branching", [2, 3, 5])
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 def test_voronoi_forest_equals_the_naive_one(metric, branching):
@@ -331,15 +361,16 @@ def test_new_points_are_judged_by_the_structures():
 
 
 def test_binary_preferences_make_tanimoto_jaccard():
-    tanimoto = small(PreferenceIsolationForest, kernel="binary").fit(LINES)
-    jaccard = small(PreferenceIsolationForest, kernel="binary", metric="jaccard").fit(LINES)
+    options = {"kernel": "binary", "weighting": "none"}
+    tanimoto = small(PreferenceIsolationForest, **options).fit(LINES)
+    jaccard = small(PreferenceIsolationForest, **options, metric="jaccard").fit(LINES)
     assert np.array_equal(tanimoto.scores_, jaccard.scores_)
 
 
 def test_pif_is_the_general_detector_with_the_papers_values():
     general = small(
-        PreferenceIsolationForest, sampler="uniform", scale="fixed", weighting="none", path="depth",
-        metric="tanimoto", branching=2,
+        PreferenceIsolationForest, sampler="uniform", scale="fixed", weighting="none",
+        own_votes=True, path="depth", metric="tanimoto", branching=2,
     )  # fmt: skip
     assert np.array_equal(general.fit(LINES).scores_, small(PIF).fit(LINES).scores_)
 
@@ -604,9 +635,14 @@ def test_the_embedding_is_sparse_float32_with_names():
     assert P.shape == (len(LINES), 70)
     assert 0 < P.data.min() <= P.max() <= 1
     assert embedding.get_feature_names_out()[0] == "preferenceembedding0"
-    # A point is on every model that it was a sample of.
+    # A point is on every model that it was a sample of, and has no vote there.
+    both = PreferenceEmbedding(
+        "line", sigma=0.02, n_models=70, weighting="none", own_votes=True, random_state=0
+    ).fit_transform(LINES)
     for j, sample in enumerate(embedding.models_[0].samples):
-        assert (P[[int(i) for i in sample], [j, j]] == 1).all()
+        rows = [int(i) for i in sample]
+        assert (both[rows, [j, j]] == 1).all()
+        assert (P[rows, [j, j]] == 0).all()
 
 
 def test_unfitted_detectors_say_so():

@@ -25,7 +25,7 @@ DETECTORS = [
     (PreferenceIsolationForest("line", n_models=90, pool_size=30, **SMALL), X),
     (
         PreferenceIsolationForest(
-            "line", n_models=90, metric=get_metric("minkowski", p=1.5), **SMALL
+            "line", n_models=90, metric=get_metric("minkowski", p=1.5), path="depth", **SMALL
         ),
         X,
     ),

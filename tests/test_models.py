@@ -10,6 +10,7 @@ from piforest.models import draw_models
 from piforest.sampling import get_sampler, resolve_sampler
 
 UNIFORM = get_sampler("uniform")
+MIXED = get_sampler("mixed")
 
 
 def draw(X, n_models, name="line", **options):
@@ -90,11 +91,37 @@ def test_nothing_valid_is_an_error_that_says_why():
         draw(X, 10, "circle")
 
 
+@pytest.mark.parametrize("size", [2, 3, 8])
+def test_the_mixed_sampler_equals_the_naive_one(size):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[10:15] = X[3]
+    drawn = MIXED.draw(X, size, 60, Stream(5))
+    assert np.array_equal(drawn, naive.mixed_samples(Stream(5), X, size, 60))
+    assert np.array_equal(MIXED.draw(X[:size], size, 9, Stream(5)).max(axis=1), [size - 1] * 9)
+
+
+def test_local_samples_of_many_points_are_near_and_distinct():
+    X = np.random.default_rng(0).uniform(size=(5000, 2))
+    X[4000:] = X[:1000]
+    drawn = MIXED.draw(X, 4, 4000, Stream(5))
+    assert all(len(set(sample)) == 4 for sample in drawn.tolist())
+    assert np.array_equal(MIXED.draw(X, 4, 100, Stream(5)), drawn[:100])
+    spread = np.linalg.norm(X[drawn] - X[drawn[:, :1]], axis=2).max(axis=1)
+    uniform, local = np.median(spread[::2]), spread[1::2]
+    # K is log-uniform from 4 to n, and the K nearest lie within sqrt(K / (pi n)).
+    expected = np.sqrt(
+        np.exp(np.log(4) + np.array([0.25, 0.5, 0.75]) * np.log(5000 / 4)) / 5000 / np.pi
+    )
+    quantiles = np.quantile(local, [0.25, 0.5, 0.75])
+    assert (np.abs(np.log(quantiles / expected)) < 0.35).all()
+    assert quantiles[1] < uniform / 5
+
+
 def test_the_uniform_sampler_refuses_what_it_does_not_use():
     X = np.zeros((5, 2))
     with pytest.raises(ValueError, match="does not use quality"):
         UNIFORM.draw(X, 2, 3, Stream(0), quality=np.ones(5))
-    with pytest.raises(ValueError, match="sampler must be one of 'uniform'"):
+    with pytest.raises(ValueError, match="sampler must be one of 'mixed', 'uniform'"):
         resolve_sampler("unifrom")
     with pytest.raises(ValueError, match="Sampler"):
         resolve_sampler(3)

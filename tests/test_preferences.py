@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import naive
 from piforest._random import Stream
 from piforest.families import get_family, list_families
-from piforest.models import ModelSet, draw_models
+from piforest.models import draw_models, own_models
 from piforest.preferences import embed, resolve_kernel
 from piforest.sampling import get_sampler
 from scenes import on_one_model
@@ -16,7 +18,7 @@ def models_of(name, X, n_models=60, sigma=0.1, weight=None):
     models, _ = draw_models(X, get_family(name), get_sampler("uniform"), n_models, Stream(1))
     m = len(models)
     weight = np.ones(m) if weight is None else weight
-    return ModelSet(models.family, models.params, models.samples, np.full(m, sigma), weight)
+    return replace(models, scale=np.full(m, sigma), weight=weight)
 
 
 def noisy(name, n=45, noise=0.3):
@@ -82,7 +84,7 @@ def test_families_are_called_with_blocks_of_one_size():
 
     X = noisy("line", 45)
     models = models_of("line", X)
-    spied = ModelSet(Spy(), models.params, models.samples, models.scale, models.weight)
+    spied = replace(models, family=Spy())
     embed(X, [spied], resolve_kernel("gaussian"))
     embed(X[:3], [spied], resolve_kernel("gaussian"))
     assert set(seen) == {16}
@@ -158,3 +160,32 @@ def test_a_kernels_own_cutoff_is_used():
     R = models.family.residuals(X, models.params)
     P = dense(embed(X, [models], resolve_kernel(Wide())))
     assert np.array_equal(P > 0, (R <= 0.5) & (np.floor(127 * np.exp(-R / 0.1) + 0.5) > 0))
+
+
+@pytest.mark.parametrize("name", list_families())
+def test_own_votes_are_told_by_content(name):
+    X = noisy(name)
+    X[7] = X[30]
+    models = models_of(name, X, sigma=0.4)
+    own = own_models([models])
+    P = embed(X, [models], resolve_kernel("gaussian"), own)
+    everything = naive.preferences(naive.residuals(name, X, models.params), 0.4, "gaussian")
+    expected = naive.without_own_votes(everything, X, models.samples)
+    assert np.array_equal(dense(P), expected)
+    assert expected.sum() < everything.sum()
+    assert np.array_equal(dense(P)[7], dense(P)[30])
+    # A new row has every vote; one that equals a sample in all but a bit too.
+    near = np.nextafter(X, np.inf)
+    assert (np.diff(own.of(near)) == 0).all()
+    assert (np.diff(own.of(-np.abs(X) * 0.0), axis=0) == 0).all()
+
+
+def test_own_votes_of_several_families_are_numbered_one_after_the_other():
+    X = noisy("circle")
+    line, circle = models_of("line", X, 20), models_of("circle", X, 30)
+    gaussian = resolve_kernel("gaussian")
+    both = dense(embed(X, [line, circle], gaussian, own_models([line, circle])))
+    for part, columns in ((line, slice(0, 20)), (circle, slice(20, 50))):
+        assert np.array_equal(
+            both[:, columns], dense(embed(X, [part], gaussian, own_models([part])))
+        )

@@ -1,12 +1,28 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
+import naive
+import piforest
 from piforest import PreferenceIsolationForest
 from piforest._kernels.scales import histogram
+from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines
-from piforest.scales import _WIDTHS, log_likelihood_ratios
+from piforest.families import extent, get_family, list_families
+from piforest.models import draw_models
+from piforest.sampling import get_sampler
+from piforest.scales import (
+    WIDTHS,
+    Bands,
+    kernel_scales,
+    log_likelihood_ratios,
+    measure_bands,
+    model_weights,
+)
+from scenes import on_one_model
 
 
 def test_histogram_counts_what_lies_within_each_width():
@@ -14,18 +30,19 @@ def test_histogram_counts_what_lies_within_each_width():
     R = rng.exponential(0.2, (50, 7))
     R[0, 0], R[1, 1] = 0.0, np.inf
     counts = np.zeros((7, 15), np.int64)
-    histogram(R, _WIDTHS, counts)
+    histogram(R, WIDTHS, counts)
     within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    expected = [[np.sum(R[:, j] <= w) for w in _WIDTHS] for j in range(7)]
+    expected = [[np.sum(R[:, j] <= w) for w in WIDTHS] for j in range(7)]
     assert np.array_equal(within, expected)
 
 
 def test_ratios_are_positive_only_where_a_band_is_crowded():
     even = np.zeros((1, 15), np.int64)
-    even[0] = np.round(4000 * (_WIDTHS - np.append(_WIDTHS[1:], 0)))
+    even[0] = np.round(4000 * (WIDTHS - np.append(WIDTHS[1:], 0)))
     crowded = even.copy()
     crowded[0, 8] += 200
     own = np.array([0])
+    even, crowded = (np.cumsum(counts[:, ::-1], axis=1)[:, ::-1] for counts in (even, crowded))
     assert log_likelihood_ratios(even, own, 1).max() < 1
     ratios = log_likelihood_ratios(crowded, own, 1)[0]
     assert ratios.argmax() == 8
@@ -52,6 +69,62 @@ def test_far_points_do_not_move_sigma():
 
 def test_hardly_any_points_fall_back_with_a_warning():
     X = np.random.default_rng(0).normal(size=(4, 2))
-    with pytest.warns(UserWarning, match="sigma='auto' found no structure in 4 points"):
+    with pytest.warns(
+        UserWarning,
+        match="no structure of family 'circle' shows in 4 points; sigma='auto' fell back",
+    ):
         detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
     assert detector.sigma_ > 0
+
+
+@pytest.mark.parametrize("name", list_families())
+def test_bands_equal_the_naive_ones(name):
+    X = on_one_model(name, 60)
+    X = X + np.random.default_rng(2).normal(0, 0.3, X.shape)
+    family = get_family(name)
+    models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
+    found = measure_bands(X, models, Stream(2))
+    R = naive.residuals(name, X, models.params)
+    d = X.shape[1]
+    widths = extent(family, X) * WIDTHS
+    sigma, width, ratio, gain = naive.bands(R, widths, family.sample_size(d), family.codimension(d))
+    assert found.sigma == sigma
+    assert np.array_equal(found.width, width)
+    np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12)
+    np.testing.assert_allclose(found.gain, gain, rtol=1e-12)
+    threads = measure_bands(X, models, Stream(2), n_jobs=2)
+    assert np.array_equal(threads.gain, found.gain)
+
+
+def test_the_scale_of_a_model_lies_between_sigma_and_its_own():
+    ratio = np.array([5.0, 2.0, 0.0])
+    bands = Bands(0.01, np.array([0.08, 0.005, 0.3]), ratio, ratio / 10)
+    assert kernel_scales(bands, "fixed", 0.02).tolist() == [0.02] * 3
+    assert kernel_scales(bands, "fixed", None).tolist() == [0.01] * 3
+    own = kernel_scales(bands, "own", None)
+    assert own.tolist() == [0.04, 0.0025, 0.01]  # nothing striking: sigma
+    given = kernel_scales(bands, "adaptive", 0.02)
+    np.testing.assert_allclose(given, np.sqrt(0.02 * np.array([0.04, 0.0025, 0.02])))
+    free = kernel_scales(bands, "adaptive", None)
+    assert (np.abs(np.log(free / own)) < 0.2 * np.abs(np.log(own / (0.01 / 0.75))) + 1e-9).all()
+    assert model_weights(bands, "none").tolist() == [1.0] * 3
+    np.testing.assert_allclose(model_weights(bands, "gain"), (ratio / 10) ** 0.75)
+
+
+def test_a_given_sigma_that_the_data_deny_is_told_with_both_values():
+    X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.3, random_state=5).data
+    with pytest.warns(UserWarning, match=r"sigma=0\.2 was given, but .* as if it were 0\.0"):
+        PreferenceIsolationForest("line", sigma=0.2, n_estimators=2, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PreferenceIsolationForest("line", sigma=0.02, n_estimators=2, random_state=0).fit(X)
+
+
+def test_estimate_sigma_is_public_and_repeats_itself():
+    X = make_circles(4, sizes=100, noise=0.01, anomaly_share=0.4, random_state=5).data
+    sigma = piforest.estimate_sigma(X, "circle", random_state=0)
+    assert 0.005 < sigma < 0.02
+    assert piforest.estimate_sigma(X, "circle", random_state=0) == sigma
+    assert piforest.estimate_sigma(4 * X, "circle", random_state=0) == 4 * sigma
+    with pytest.raises(ValueError, match="family 'homography' needs"):
+        piforest.estimate_sigma(X, "homography")

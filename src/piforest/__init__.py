@@ -8,6 +8,7 @@ The public names are imported when they are first used, so that
 - `PreferenceEmbedding`: points to sparse preferences, a transformer
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
 - `RejectAnomalies`: drops anomalous rows inside a pipeline
+- `estimate_sigma`: the noise of the structures of a family
 
 Scores have one meaning everywhere: `anomaly_score` is the paper's, in (0, 1],
 high = anomalous; `score_samples` is its negative; `decision_function` is
@@ -30,6 +31,7 @@ __all__ = [
     "VoronoiForest",
     "checks",
     "datasets",
+    "estimate_sigma",
     "families",
     "metrics",
     "plots",
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         RejectAnomalies,
         VoronoiForest,
     )
+    from .scales import estimate_sigma
 
 
 def __getattr__(name: str) -> Any:
@@ -55,7 +58,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'piforest' has no attribute {name!r}")
     if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
-    return getattr(importlib.import_module(".estimators", __name__), name)
+    place = ".scales" if name == "estimate_sigma" else ".estimators"
+    return getattr(importlib.import_module(place, __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -298,3 +298,12 @@ def check_same_kind(fitted_on_objects: bool, objects: Any) -> None:
 
 def _then(way_out: str) -> str:
     return f" {way_out}" if way_out else ""
+
+
+def check_bounded(metric: str, D: NDArray[np.float64]) -> None:
+    """Soft edges count 2 - distance, which has to be at least 1."""
+    if D.max() > 1 + 1e-9:
+        raise ValueError(
+            f"path='soft' needs a metric with distances of at most 1, such as 'tanimoto'; metric "
+            f"{metric!r} gave {D.max():.3g}. Use path='depth' with it."
+        )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ._random import Stream
+from ._random import Stream, mix
 from ._validation import check_distances, check_row_numbers, check_shape, nothing_valid, warn_user
 from .protocols import Floats, Ints, ModelFamily, Sampler
 
@@ -31,6 +31,8 @@ class ModelSet:
     """(m, p)"""
     samples: Ints
     """(m, k) rows of the training data"""
+    points: Floats
+    """(u, d) the training rows that are in a sample, in ascending order of their numbers"""
     scale: Floats
     """(m,) the kernel's sigma for each model, in residual units"""
     weight: Floats
@@ -41,9 +43,9 @@ class ModelSet:
 
     def first(self, m: int) -> ModelSet:
         """The first m models."""
-        return ModelSet(
-            self.family, self.params[:m], self.samples[:m], self.scale[:m], self.weight[:m]
-        )
+        kept = np.isin(np.unique(self.samples), self.samples[:m])
+        cut = {name: getattr(self, name)[:m] for name in ("params", "samples", "scale", "weight")}
+        return replace(self, points=self.points[kept], **cut)
 
 
 def draw_models(
@@ -86,7 +88,7 @@ def draw_models(
             samples.append(chunk[at_sample][: n_models - found])
             found += len(params[-1])
             if found >= n_models:
-                return _join(family, params, samples), degenerate
+                return _join(X, family, params, samples), degenerate
     if found == 0:
         raise nothing_valid(family, X, drawn)
     warn_user(
@@ -94,7 +96,7 @@ def draw_models(
         f"{degenerate} of {drawn} minimal samples were degenerate. "
         "Repeated rows are the usual reason."
     )
-    return _join(family, params, samples), degenerate
+    return _join(X, family, params, samples), degenerate
 
 
 def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
@@ -109,10 +111,58 @@ def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
     return theta.astype(np.float64, copy=False), valid
 
 
-def _join(family: ModelFamily, params: list[Any], samples: list[Any]) -> ModelSet:
-    theta = np.concatenate(params)
+def _join(X: Floats, family: ModelFamily, params: list[Any], samples: list[Any]) -> ModelSet:
+    theta, rows = np.concatenate(params), np.concatenate(samples)
     ones = np.ones(len(theta))
-    return ModelSet(family, theta, np.concatenate(samples), ones, ones)
+    return ModelSet(family, theta, rows, X[np.unique(rows)], ones, ones)
+
+
+@dataclass(frozen=True)
+class OwnModels:
+    """Which models a row was itself a sample of, told by its content, not by its number.
+
+    So equal rows are treated alike, and a training point like a new one.
+    """
+
+    words: Any
+    """(c,) ascending, a word for each distinct content"""
+    points: Floats
+    """(c, d)"""
+    starts: Ints
+    """(c + 1,)"""
+    columns: Ints
+    """the models of each content, ascending"""
+
+    def of(self, X: Floats) -> tuple[Ints, Ints]:
+        """Where the models of each row of X begin and end in `columns`."""
+        words = _words(X)
+        at = np.minimum(np.searchsorted(self.words, words), len(self.words) - 1)
+        known = (self.words[at] == words) & (self.points[at] == X).all(axis=1)
+        return np.where(known, self.starts[at], 0), np.where(known, self.starts[at + 1], 0)
+
+
+def own_models(models: Sequence[ModelSet]) -> OwnModels:
+    """The index of all models; those of several families are numbered one after the other."""
+    points, columns, first = [], [], 0
+    for part in models:
+        rows = np.searchsorted(np.unique(part.samples), part.samples)
+        points.append(part.points[rows.ravel()])
+        columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
+        first += len(part)
+    contents, model = np.concatenate(points), np.concatenate(columns)
+    words = _words(contents)
+    order = np.lexsort((model, words))
+    words, model = words[order], model[order]
+    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
+    return OwnModels(words[starts], contents[order[starts]], np.append(starts, len(model)), model)
+
+
+def _words(X: Floats) -> Any:
+    """A 64-bit word for the content of each row; -0 is 0."""
+    words = np.zeros(len(X), np.uint64)
+    for column in (X + 0.0).T:
+        words = mix(words, np.ascontiguousarray(column).view(np.uint64))
+    return words
 
 
 def residual_blocks(X: Floats, models: Sequence[ModelSet]) -> Iterator[tuple[slice, Floats]]:

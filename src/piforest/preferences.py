@@ -20,7 +20,7 @@ from ._validation import (
     check_shape,
     check_unit_interval,
 )
-from .models import BLOCK, ModelSet, residual_blocks
+from .models import BLOCK, ModelSet, OwnModels, residual_blocks
 from .protocols import Bools, Floats, Ints, Kernel
 
 KERNELS = Registry(
@@ -106,12 +106,18 @@ def _name(kernel: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def embed(X: Floats, models: Sequence[ModelSet], kernel: Kernel) -> SparseRows:
+def embed(
+    X: Floats, models: Sequence[ModelSet], kernel: Kernel, own: OwnModels | None = None
+) -> SparseRows:
     """Preferences (n, m) of the rows of X for all models, in fixed point.
 
     The byte is round(127 w phi / max w), w the model's weight; what rounds to 0
-    is not stored. Row i depends on row i alone.
+    is not stored. With `own`, a row has no preference for the models that it was a
+    sample of. Row i depends on row i alone.
     """
+    nothing = np.zeros(len(X), np.int64)
+    starts, ends = (nothing, nothing) if own is None else own.of(X)
+    skipped = nothing[:0] if own is None else own.columns
     scale = np.concatenate([part.scale for part in models])
     weight = np.concatenate([part.weight for part in models])
     unit, limit = UNIT * weight / weight.max(), kernel.cutoff * scale
@@ -120,7 +126,7 @@ def embed(X: Floats, models: Sequence[ModelSet], kernel: Kernel) -> SparseRows:
     counts = np.empty(len(X), np.int64)
     columns, values = [near[:0]], [np.empty(0, np.int8)]
     for rows, R in residual_blocks(X, models):
-        end = collect(R, limit, counts[rows], near, distances)
+        end = collect(R, limit, starts[rows], ends[rows], skipped, counts[rows], near, distances)
         at = near[:end]
         phi = kernel(distances[:end], scale[at])
         check_unit_interval(_name(kernel), phi)

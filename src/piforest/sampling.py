@@ -2,7 +2,7 @@
 
 >>> from piforest.sampling import list_samplers
 >>> list_samplers()
-['uniform']
+['mixed', 'uniform']
 """
 
 from __future__ import annotations
@@ -11,13 +11,24 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial import KDTree
 
-from ._kernels.random import distinct
-from ._random import Stream
+from ._kernels.neighbours import by_rank
+from ._kernels.random import distinct, distinct_below
+from ._random import Stream, below, choose, mix
 from ._registry import Registry
 from .protocols import Floats, Ints, Sampler
 
-SAMPLERS = Registry("sampler", {"uniform": "piforest.sampling:UniformSampler"})
+SAMPLERS = Registry(
+    "sampler",
+    {
+        "mixed": "piforest.sampling:MixedSampler",
+        "uniform": "piforest.sampling:UniformSampler",
+    },
+)
+# Among this many points neighbours are sorted exactly; beyond, see MixedSampler.
+_CANDIDATES = 2000
+_LISTED = 512
 
 
 def list_samplers() -> list[str]:
@@ -60,12 +71,85 @@ class UniformSampler:
         quality: Floats | None = None,
         groups: Ints | None = None,
     ) -> Ints:
-        for given, value in (("quality", quality), ("groups", groups)):
-            if value is not None:
-                raise ValueError(
-                    f"sampler 'uniform' does not use {given}; leave it out, or pass a sampler "
-                    "that does."
-                )
+        _refuse(self.name, quality=quality, groups=groups)
         out = np.empty((n_samples, size), np.int64)
         distinct(np.uint64(stream.key), len(X), size, out)
         return out
+
+
+@dataclass(frozen=True)
+class MixedSampler:
+    """Every other sample uniform, the others local at a random scale.
+
+    A local sample is a random point and k - 1 of its K nearest neighbours, K
+    log-uniform between k - 1 and n - 1: small structures are found as well as large
+    ones, without a scale to choose. Beyond 2,000 points, more than 512 neighbours
+    are taken from a fixed random 2,000 of the points, as many as lie as near; so a
+    draw costs O(s log n).
+    """
+
+    name: ClassVar[str] = "mixed"
+
+    def draw(
+        self,
+        X: Floats,
+        size: int,
+        n_samples: int,
+        stream: Stream,
+        *,
+        quality: Floats | None = None,
+        groups: Ints | None = None,
+    ) -> Ints:
+        _refuse(self.name, quality=quality, groups=groups)
+        out = np.empty((n_samples, size), np.int64)
+        distinct(np.uint64(stream.key), len(X), size, out)
+        if size > 1:
+            out[1::2] = _local(X, size, np.arange(1, n_samples, 2), stream.child("local"))
+        return out
+
+
+def _refuse(sampler: str, **given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(
+                f"sampler {sampler!r} does not use {name}; leave it out, or pass a sampler "
+                "that does."
+            )
+
+
+def _local(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
+    """Local samples (s, size); the one with number i depends on (stream, i) alone."""
+    n = len(X)
+    seeds = below(mix(stream.child("seed").key, numbers), n)
+    share = below(mix(stream.child("scale").key, numbers), 2**53) * 2.0**-53
+    K = np.floor(np.exp(np.log(size) + share * np.log(n / size))).astype(np.int64)
+    K = np.clip(K, size - 1, n - 1)
+    candidates = choose(stream.child("candidates"), n, _CANDIDATES)
+    listed = (K <= _LISTED) & (n > _CANDIDATES)
+    # Of a random part of the points, as many as lie as near.
+    limits = np.where(listed, K, np.maximum(size - 1, K * (len(candidates) - 1) // (n - 1)))
+    ranks = np.empty((len(numbers), size - 1), np.int64)
+    distinct_below(np.uint64(stream.child("ranks").key), numbers, limits, ranks)
+    out = np.empty((len(numbers), size), np.int64)
+    out[:, 0] = seeds
+    far = np.flatnonzero(~listed)
+    order = far[np.argsort(seeds[far], kind="stable")]
+    by_rank(X, candidates, seeds, order, ranks, out[:, 1:])
+    if listed.any():
+        _from_lists(X, seeds, K, ranks, np.flatnonzero(listed), out)
+    return out
+
+
+def _from_lists(X: Floats, seeds: Ints, K: Ints, ranks: Ints, samples: Ints, out: Ints) -> None:
+    """The same from lists of the nearest points, twice as long for each class of K."""
+    tree = KDTree(X)
+    classes = np.ceil(np.log2(K[samples])).astype(int)
+    for power in np.unique(classes):
+        some = samples[classes == power]
+        width = min(2**power, _LISTED)
+        near = tree.query(X[seeds[some]], k=width + 1)[1]
+        # Without the seed itself, which repeated points may have pushed off the list.
+        own = near == seeds[some][:, None]
+        own[~own.any(axis=1), -1] = True
+        near = near[~own].reshape(len(some), width)
+        out[some, 1:] = np.take_along_axis(near, ranks[some], axis=1)

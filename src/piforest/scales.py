@@ -1,63 +1,166 @@
-"""How large is sigma?
+"""How wide and how telling is each model; how large is sigma?
 
 A band around a good model is more populated than its surroundings, most
-strikingly so at the width of the noise.
+strikingly so at the width of the noise. Over a grid of half-widths w, a model's
+log-likelihood ratio compares the number of points in its band with the number
+expected if the points of the widest band were spread evenly over it: an
+a-contrario test that needs no threshold.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from joblib import Parallel, delayed
+from sklearn.utils.validation import check_array
 
 from ._kernels.scales import histogram
 from ._random import Stream, choose
-from ._validation import warn_user
-from .families import extent
-from .models import ModelSet, residual_blocks
+from ._validation import check_family_fits, check_magnitude, warn_user
+from .families import extent, resolve_family
+from .models import ModelSet, draw_models, residual_blocks
 from .protocols import Floats, Ints
+from .sampling import resolve_sampler
 
-_WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)  # of the extent of the data
-_POINTS, _MODELS = 1000, 2000
+# Half-widths in units of the extent of the data: 15, from wide to narrow, 7 octaves.
+WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)
+# Points of which a model's band is counted; more would tell hardly more.
+_POINTS = 50_000
+_BLOCK = 256
 _BEST = 0.02  # the share of models that show the noise
+_EXPECTED_AT_LEAST = 0.001
 
 
-def estimate_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
-    """The noise of the structures, from models that were drawn at random.
+@dataclass(frozen=True)
+class Bands:
+    """What the data say about each model's band."""
 
-    For each band width w on a grid, a model's log-likelihood ratio compares the
-    number of points in its band with the number expected if the points of the
-    widest band were spread evenly over it. The width at which the best 2 % of
-    the models are most striking on average is w*, and sigma is w* / 2. At most
-    1,000 points and 2,000 models are looked at.
-    """
+    sigma: float
+    """the noise of the structures; nan if no band is more populated than its surroundings"""
+    width: Floats
+    """(m,) the half-width at which the band is most striking"""
+    ratio: Floats
+    """(m,) the log-likelihood ratio there"""
+    gain: Floats
+    """(m,) the same for each point of the band: how telling the model is"""
+
+
+def measure_bands(
+    X: Floats, models: ModelSet, stream: Stream, *, points: int = _POINTS, n_jobs: int | None = None
+) -> Bands:
+    """The bands of all models, from at most `points` of the rows of X. O(n m)."""
     family = models.family
-    size = extent(family, X)
-    rows = choose(stream, len(X), _POINTS)
-    models = models.first(_MODELS)
-    widths = size * _WIDTHS
-    counts = np.zeros((len(models), len(widths)), np.int64)
-    for _, R in residual_blocks(X[rows], [models]):
-        histogram(R, widths, counts)
-    own = np.isin(models.samples, rows).sum(axis=1)
-    ratios = log_likelihood_ratios(counts, own, family.codimension(X.shape[1]))
+    rows = choose(stream, len(X), points)
+    widths = extent(family, X) * WIDTHS
+    counts = _counts(X[rows], models, widths, n_jobs)
+    within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    sampled = np.isin(models.samples, rows) if len(rows) < len(X) else np.ones(models.samples.shape)
+    own = sampled.sum(axis=1).astype(np.int64)
+    ratios = log_likelihood_ratios(within, own, family.codimension(X.shape[1]))
+    at = np.argmax(ratios, axis=1)
+    each = np.arange(len(models))
+    ratio = ratios[each, at]
+    gain = ratio / np.maximum(models.samples.shape[1] + 1, within[each, at])
     best = np.sort(ratios, axis=0)[-max(1, round(_BEST * len(models))) :].mean(axis=0)
-    if not best.max() > 0:
-        sigma = float(widths[len(widths) // 2] / 2)
-        warn_user(
-            f"sigma='auto' found no structure in {len(X)} points and fell back to "
-            f"{sigma:.3g}; pass sigma, the noise of the structures in the units of X."
-        )
-        return sigma
-    return float(widths[np.argmax(best)] / 2)
+    sigma = float(widths[np.argmax(best)] / 2) if best.max() > 0 else np.nan
+    return Bands(sigma, widths[at], ratio, gain)
 
 
-def log_likelihood_ratios(counts: Ints, own: Ints, codimension: int) -> Floats:
+def _counts(X: Floats, models: ModelSet, widths: Floats, n_jobs: int | None) -> Ints:
+    """(m, w) how many points have widths[b + 1] < r <= widths[b]."""
+    parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(_block_counts)(X[start : start + _BLOCK], models, widths)
+        for start in range(0, len(X), _BLOCK)
+    )
+    counts = np.zeros((len(models), len(widths)), np.int64)
+    for part in parts:
+        counts += part
+    return counts
+
+
+def _block_counts(X: Floats, models: ModelSet, widths: Floats) -> Any:
+    counts = np.zeros((len(models), len(widths)), np.int32)
+    for _, R in residual_blocks(X, [models]):
+        histogram(R, widths, counts)
+    return counts
+
+
+def log_likelihood_ratios(within: Ints, own: Ints, codimension: int) -> Floats:
     """(m, w): k ln(k / E) - (k - E) where the band holds more than expected, else 0.
 
-    k is the count within each width without the model's own sample, E what an
-    even spread of the widest band's points gives.
+    within (m, w) counts the points of each band; k is that without the model's own
+    sample, E what an even spread of the widest band's points gives.
     """
-    within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     k = np.maximum(within - own[:, None], 0).astype(np.float64)
-    expected = k[:, :1] * (_WIDTHS / _WIDTHS[0]) ** codimension + 0.001
-    gain = k * np.log(np.maximum(k, 1e-300) / expected) - (k - expected)
-    return np.where(k > expected, gain, 0.0)
+    expected = k[:, :1] * (WIDTHS / WIDTHS[0]) ** codimension + _EXPECTED_AT_LEAST
+    ratios: Floats = np.zeros(k.shape)
+    more = k > expected
+    k, expected = k[more], expected[more]
+    ratios[more] = k * np.log(k / expected) - (k - expected)
+    return ratios
+
+
+def kernel_scales(bands: Bands, scale: str, sigma: float | None) -> Floats:
+    """(m,) the kernel's sigma for each model.
+
+    "fixed": sigma for all. "own": half the model's width. "adaptive": between the two,
+    the geometric mean where sigma is given, else nine tenths of the way to the own.
+    """
+    fixed = bands.sigma if sigma is None else sigma
+    # A band that is nowhere striking has no width of its own.
+    own = np.where(bands.ratio > 0, bands.width / 2, fixed)
+    if scale == "fixed":
+        return np.full(len(own), fixed)
+    if scale == "own":
+        return own
+    if sigma is not None:
+        return np.sqrt(sigma * own)
+    return np.asarray(own**0.9 * (fixed / 0.75) ** 0.1)
+
+
+def model_weights(bands: Bands, weighting: str) -> Floats:
+    """(m,) how much a preference for each model counts: 1, or gain ** (3 / 4)."""
+    return np.asarray(bands.gain**0.75 if weighting == "gain" else np.ones(len(bands.gain)))
+
+
+def fallback_sigma(X: Floats, models: ModelSet) -> float:
+    """What is taken where no structure shows: a middle width; with a warning."""
+    sigma = float(extent(models.family, X) * WIDTHS[len(WIDTHS) // 2] / 2)
+    warn_user(
+        f"no structure of family {models.family.name!r} shows in {len(X)} points; sigma='auto' "
+        f"fell back to {sigma:.3g}. Pass sigma, the noise of the structures in the units of X."
+    )
+    return sigma
+
+
+def estimate_sigma(
+    X: Any, family: Any = "line", *, n_models: int = 2000, random_state: Any = None
+) -> float:
+    """The noise of the structures of a family in X, in the units of X.
+
+    The half-width at which the best 2 % of random models are most striking, halved.
+    At most 1,000 points are looked at. Where nothing shows, it warns and gives a guess.
+
+    >>> from piforest import estimate_sigma
+    >>> from piforest.datasets import make_lines
+    >>> X = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0).data
+    >>> bool(0.005 < estimate_sigma(X, "line", random_state=0) < 0.02)
+    True
+    """
+    resolved = resolve_family(family)
+    X = check_array(X, dtype=np.float64, order="C", ensure_min_samples=2, input_name="X")
+    check_family_fits(resolved, *X.shape)
+    check_magnitude(X)
+    stream = Stream.from_random_state(random_state)
+    sampler = resolve_sampler("mixed")
+    models, _ = draw_models(X, resolved, sampler, n_models, stream.child("models"))
+    sigma = rough_sigma(X, models, stream.child("sigma"))
+    return sigma
+
+
+def rough_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
+    """sigma from at most 1,000 points and 2,000 models, where nothing needs more."""
+    bands = measure_bands(X, models.first(2000), stream, points=1000)
+    return bands.sigma if np.isfinite(bands.sigma) else fallback_sigma(X, models)

@@ -8,16 +8,22 @@ from .jit import jit
 
 
 @jit
-def collect(R, limit, counts, columns, distances):
+def collect(R, limit, starts, ends, skipped, counts, columns, distances):
     """The entries of R (., m) with R <= limit (m,), row after row; returns how many.
 
-    Looks at len(counts) rows. NaN and infinity are never within the limit. O(rows m).
+    Looks at len(counts) rows. Of row i, the columns skipped[starts[i] : ends[i]] are
+    left out; they ascend. NaN and infinity are never within the limit. O(rows m).
     """
     at = 0
     for i in range(counts.shape[0]):
         before = at
+        skip = starts[i]
         for j in range(R.shape[1]):
             if R[i, j] <= limit[j]:
+                while skip < ends[i] and skipped[skip] < j:
+                    skip += 1
+                if skip < ends[i] and skipped[skip] == j:
+                    continue
                 columns[at] = j
                 distances[at] = R[i, j]
                 at += 1

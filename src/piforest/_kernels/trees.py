@@ -13,6 +13,8 @@ import numpy as np
 from .jit import jit
 from .random import below, mix
 
+SAME = 1e-6
+
 
 @jit
 def grow_tree(D, key, max_samples, branching, limit, first_child, seed, size):
@@ -123,16 +125,18 @@ def _cell_of(D, row, seeds, node_key):
 
 
 @jit
-def descend(D, roots, first_child, seed, ends, branching, out):
+def descend(D, roots, first_child, seed, ends, branching, soft, out):
     """Path lengths out (rows, t): the edges walked plus the leaf's entry in ends (nodes,).
 
-    D (rows, pool). A tie goes to the seed that stands first. O(rows t b height).
+    D (rows, pool). A tie goes to the seed that stands first. A soft edge into the
+    cell of a seed at distance tau counts 2 - tau, but 1 at no distance: a row that
+    equals the seed is not to gain by it. O(rows t b height).
     """
     for i in range(D.shape[0]):
         for tree in range(out.shape[1]):
             root = roots[tree]
             node = root
-            depth = 0
+            length = 0.0
             while first_child[node] >= 0:
                 child = root + first_child[node]
                 node = child
@@ -142,8 +146,8 @@ def descend(D, roots, first_child, seed, ends, branching, out):
                     if distance < nearest:
                         nearest = distance
                         node = child + k
-                depth += 1
-            out[i, tree] = depth + ends[node]
+                length += 2.0 - nearest if soft and nearest > SAME else 1.0
+            out[i, tree] = length + ends[node]
 
 
 @jit

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import thresholds
 from .._progress import Progress
 from .._random import Stream
-from .._validation import check_contamination, check_forest_shape, warn_user
+from .._validation import check_bounded, check_contamination, check_forest_shape, warn_user
 from ..forest import FlatForest, PooledForest
 from ..protocols import Floats, Metric
 from ._storage import load_detector, save_detector
@@ -110,11 +110,13 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_forest_shape(self.n_estimators, self.max_samples, self.branching, self.pool_size)
         check_contamination(self.contamination)
 
-    def _grow(self, metric: Metric, pool: Any, rows: Any, stream: Stream) -> Floats:
+    def _grow(
+        self, metric: Metric, pool: Any, rows: Any, stream: Stream, soft: bool = False
+    ) -> Floats:
         """Grow the forest; returns the pool's table of distances. `rows` are the pool's rows
         as they are scored: the pool itself but for precomputed distances."""
         progress = Progress(self.verbose)
-        flat = FlatForest(min(self.max_samples, len(pool)), self.branching)
+        flat = FlatForest(min(self.max_samples, len(pool)), self.branching, soft=soft)
         if flat.max_samples < self.branching:
             warn_user(
                 f"branching ({self.branching}) is above the {flat.max_samples} points of a tree: "
@@ -123,6 +125,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         empty = PooledForest(metric, pool, flat)
         with progress.stage(f"distances within a pool of {len(pool)}"):
             D = self._blocks(rows, empty.table, empty.block_rows)
+        if soft:
+            check_bounded(metric.name, D)
         with progress.stage(f"{self.n_estimators} trees"):
             self.forest_ = empty.grow(D, self.n_estimators, stream, self.n_jobs)
         return D

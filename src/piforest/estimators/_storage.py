@@ -13,13 +13,13 @@ from ..families import FAMILIES
 from ..forest import FlatForest, PooledForest
 from ..io import Arrays, damaged, read_archive, write_archive
 from ..metrics import METRICS
-from ..models import ModelSet
+from ..models import ModelSet, own_models
 from ..preferences import KERNELS
 from ..sampling import SAMPLERS
 from .embedding import PreferenceEmbedding
 
 _FOREST = ("roots", "first_child", "seed", "size")
-_MODELS = ("params", "samples", "scale", "weight")
+_MODELS = ("params", "samples", "points", "scale", "weight")
 _REGISTRIES = {"family": FAMILIES, "kernel": KERNELS, "metric": METRICS, "sampler": SAMPLERS}
 
 
@@ -37,6 +37,7 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
         "offset": detector.offset_,
         "max_samples": pooled.forest.max_samples,
         "branching": pooled.forest.branching,
+        "soft": pooled.forest.soft,
         "n_features_in": getattr(detector, "n_features_in_", None),
         "feature_names_in": getattr(detector, "feature_names_in_", np.empty(0)).tolist(),
     }
@@ -60,9 +61,8 @@ def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type) -> A
     if header["class"] not in kinds:
         raise ValueError(f"{path} holds a {header['class']}, not a {cls.__name__}.")
     detector: Any = kinds[header["class"]](**_decoded(header["params"]))
-    forest = FlatForest(
-        header["max_samples"], header["branching"], *(arrays[f"forest.{name}"] for name in _FOREST)
-    )
+    trees = (arrays[f"forest.{name}"] for name in _FOREST)
+    forest = FlatForest(header["max_samples"], header["branching"], *trees, soft=header["soft"])
     pool, metric = _unpack_pool(header, arrays), _decode("metric", header["metric"])
     embedding = _unpack_embedding(header["embedding"], arrays) if "embedding" in header else None
     detector.scores_, detector.labels_ = arrays["scores"], arrays["labels"]
@@ -113,6 +113,7 @@ def _fits(models: ModelSet, d: int) -> bool:
         m > 0
         and models.params.shape == (m, p)
         and models.samples.shape == (m, k)
+        and models.points.shape == (len(np.unique(models.samples)), d)
         and models.scale.shape == models.weight.shape == (m,)
         and all(array.dtype == np.float64 for array in (models.params, models.scale, models.weight))
     )
@@ -159,6 +160,8 @@ def _unpack_embedding(header: dict[str, Any], arrays: Arrays) -> Any:
     embedding.n_degenerate_ = header["n_degenerate"]
     embedding.n_models_ = sum(len(models) for models in embedding.models_)
     embedding._n_features_out = embedding.n_models_
+    embedding._own = None if embedding.own_votes else own_models(embedding.models_)
+    embedding.bands_ = None
     return embedding
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,17 +21,27 @@ from .._validation import (
     check_magnitude,
     check_positive,
     forget_fit,
+    warn_user,
 )
 from ..families import resolve_family
-from ..models import ModelSet, draw_models
+from ..models import ModelSet, OwnModels, draw_models, own_models
 from ..preferences import embed, resolve_kernel
 from ..protocols import Floats, Kernel
 from ..sampling import resolve_sampler
-from ..scales import estimate_sigma
+from ..scales import (
+    Bands,
+    fallback_sigma,
+    kernel_scales,
+    measure_bands,
+    model_weights,
+    rough_sigma,
+)
 
 _BLOCK = 256
-SCALES = ["fixed"]
-WEIGHTINGS = ["none"]
+SCALES = ["adaptive", "fixed", "own"]
+WEIGHTINGS = ["gain", "none"]
+# A given sigma that differs from what the data say by more than this is told.
+_FAR_OFF = 5.0
 
 
 class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -54,12 +65,20 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
         (r, sigma) that does not increase in r.
-    sampler : str or Sampler, default="uniform"
-        Which points make a minimal sample.
-    scale : {"fixed"}, default="fixed"
-        One sigma for all models.
-    weighting : {"none"}, default="none"
-        All models count the same.
+    sampler : {"mixed", "uniform"} or Sampler, default="mixed"
+        Which points make a minimal sample: every other one at random and the others
+        neighbours, at all scales; or all at random.
+    scale : {"adaptive", "own", "fixed"}, default="adaptive"
+        The kernel's sigma for each model. "own": half the width at which its band is
+        most striking against its surroundings; "fixed": `sigma`; "adaptive": between
+        the two.
+    weighting : {"gain", "none"}, default="gain"
+        How much a preference for a model counts: how telling the model's band is, in
+        nats for each of its points, to the power 3/4; or all the same.
+    own_votes : bool, default=False
+        May a point prefer the models that it was itself a sample of? It lies on them
+        whatever it is. Without these votes, training points and new points are
+        comparable.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -94,7 +113,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     models_: list[ModelSet]
     sigma_: float
+    bands_: Bands | None
     kernel_: Kernel
+    _own: OwnModels | None
 
     def __init__(
         self,
@@ -103,9 +124,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         sigma: Any = "auto",
         n_models: Any = "auto",
         kernel: Any = "gaussian",
-        sampler: Any = "uniform",
-        scale: str = "fixed",
-        weighting: str = "none",
+        sampler: Any = "mixed",
+        scale: str = "adaptive",
+        weighting: str = "gain",
+        own_votes: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -117,6 +139,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.sampler = sampler
         self.scale = scale
         self.weighting = weighting
+        self.own_votes = own_votes
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -144,9 +167,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 quality=_column("quality", quality, len(X), np.float64),
                 groups=_column("groups", groups, len(X), None),
             )
-        self.sigma_ = self._resolve_sigma(X, models, stream.child("sigma"))
-        scale = np.full(len(models), self.sigma_)
-        self.models_ = [ModelSet(family, models.params, models.samples, scale, models.weight)]
+        self.models_ = [self._scaled(X, models, stream.child("sigma"))]
+        self._own = None if self.own_votes else own_models(self.models_)
         self.n_models_ = len(models)
         self._n_features_out = len(models)
         return self
@@ -170,15 +192,35 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if not (isinstance(self.n_models, str) and self.n_models == "auto"):
             check_integer("n_models", self.n_models, 1, "n_models='auto' takes 10 for each point.")
 
-    def _resolve_sigma(self, X: Floats, models: ModelSet, stream: Stream) -> float:
-        if self.sigma != "auto":
-            return float(self.sigma)
-        with Progress(self.verbose).stage("sigma estimated"):
-            return estimate_sigma(X, models, stream)
+    def _scaled(self, X: Floats, models: ModelSet, stream: Stream) -> ModelSet:
+        """The models with their scale and weight; sets sigma_ and bands_."""
+        given = None if self.sigma == "auto" else float(self.sigma)
+        self.bands_ = None
+        if self.scale == "fixed" and self.weighting == "none":
+            with Progress(self.verbose).stage("sigma"):
+                self.sigma_ = rough_sigma(X, models, stream) if given is None else given
+            return replace(models, scale=np.full(len(models), self.sigma_))
+        with Progress(self.verbose).stage("width and weight of each model"):
+            self.bands_ = bands = measure_bands(X, models, stream, n_jobs=self.n_jobs)
+        if not bands.gain.any():
+            self.sigma_ = fallback_sigma(X, models) if given is None else given
+            return replace(models, scale=np.full(len(models), self.sigma_))
+        self.sigma_ = bands.sigma if given is None else given
+        if given is not None and not 1 / _FAR_OFF <= given / bands.sigma <= _FAR_OFF:
+            warn_user(
+                f"sigma={given:.3g} was given, but the structures of family "
+                f"{models.family.name!r} in X look as if it were {bands.sigma:.3g}; "
+                "sigma='auto' takes that."
+            )
+        scale, weight = (
+            kernel_scales(bands, self.scale, given),
+            model_weights(bands, self.weighting),
+        )
+        return replace(models, scale=scale, weight=weight)
 
     def _embed(self, X: Floats) -> SparseRows:
         """Preferences of validated rows, in fixed point."""
-        return embed(X, self.models_, self.kernel_)
+        return embed(X, self.models_, self.kernel_, self._own)
 
     def _embed_all(self, X: Floats) -> SparseRows:
         """`_embed` in blocks and threads; each row depends on itself alone."""

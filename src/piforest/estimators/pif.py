@@ -17,7 +17,7 @@ from ..protocols import Floats, Metric
 from ._detector import Detector
 from .embedding import PreferenceEmbedding
 
-PATHS = ["depth"]
+PATHS = ["depth", "soft"]
 
 
 class PreferenceIsolationForest(Detector):
@@ -114,10 +114,11 @@ class PreferenceIsolationForest(Detector):
         sigma: Any = "auto",
         n_models: Any = "auto",
         kernel: Any = "gaussian",
-        sampler: Any = "uniform",
-        scale: str = "fixed",
-        weighting: str = "none",
-        path: str = "depth",
+        sampler: Any = "mixed",
+        scale: str = "adaptive",
+        weighting: str = "gain",
+        own_votes: bool = False,
+        path: str = "soft",
         metric: Any = "tanimoto",
         n_estimators: int = 100,
         max_samples: int = 256,
@@ -135,6 +136,7 @@ class PreferenceIsolationForest(Detector):
         self.sampler = sampler
         self.scale = scale
         self.weighting = weighting
+        self.own_votes = own_votes
         self.path = path
         self.metric = metric
         self.n_estimators = n_estimators
@@ -158,7 +160,7 @@ class PreferenceIsolationForest(Detector):
         X = points
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
         pool = as_rows(metric, self.embedding_._embed_all(X[chosen]))
-        D = self._grow(metric, pool, pool, stream.child("trees"))
+        D = self._grow(metric, pool, pool, stream.child("trees"), soft=self.path == "soft")
         self.max_samples_ = self.forest_.forest.max_samples
         self._score_training(X, pool, D)
         self._set_threshold(self.scores_)
@@ -198,6 +200,7 @@ class PreferenceIsolationForest(Detector):
             sampler=self.sampler,
             scale=self.scale,
             weighting=self.weighting,
+            own_votes=self.own_votes,
             n_jobs=self.n_jobs,
             random_state=stream.child("embedding").key,
             verbose=self.verbose,
@@ -277,6 +280,7 @@ class PIF(PreferenceIsolationForest):
     sampler = "uniform"
     scale = "fixed"
     weighting = "none"
+    own_votes = True
     path = "depth"
     metric = "tanimoto"
     branching = 2

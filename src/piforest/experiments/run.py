@@ -19,7 +19,7 @@ from ..datasets.published import SYNTHETIC2D
 from ..estimators import PreferenceEmbedding, VoronoiForest
 from ..protocols import Floats
 from .baselines import distance_table, extended_isolation_forest, isolation_forest, lof
-from .settings import Job, family_of
+from .settings import PAPER, Job, family_of
 
 Cell = dict[str, Any]
 T = TypeVar("T")
@@ -70,6 +70,7 @@ def _preferences(job: Job, X: Floats, kernel: str, width: float) -> Any:
         sigma=job.sigma * width,
         n_models=job.models_per_point * len(X),
         kernel=kernel,
+        **PAPER,
         random_state=job.random_state,
     )
     return embedding.fit_transform(X)

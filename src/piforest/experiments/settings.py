@@ -19,6 +19,14 @@ WIDTHS = (1, 8, 16, 32, 128)
 # One sigma for all image pairs, in pixels; the true noise for the 2D sets.
 PIXELS = 4.0
 
+# The embedding of the paper.
+PAPER: dict[str, Any] = {
+    "sampler": "uniform",
+    "scale": "fixed",
+    "weighting": "none",
+    "own_votes": True,
+}
+
 # Anomalies over all points, of 1,000 points on each of two sets.
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SHARE_SETS = ("stair3", "circle5")

@@ -12,7 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
+from .._random import Stream, choose
 from .._registry import Registry
 from .._validation import check_positive
 from ..protocols import Floats, ModelFamily
@@ -61,14 +63,16 @@ def resolve_family(family: Any) -> ModelFamily:
 def extent(family: ModelFamily, X: Floats) -> float:
     """A robust size of the data in the units of the residuals.
 
-    Without a method of the family's own: the root mean square over columns of
-    IQR / sqrt(3), the standard deviation if the columns were uniform. Far points
-    do not move it. Where more than half of every column is one value, the
-    standard deviation itself.
+    Without a method of the family's own: from the median distance between two of
+    at most 500 points, the standard deviation of a column if the points were uniform
+    in a cube. Far points do not move it, and it does not depend on the axes. Where
+    half of the points are one, the standard deviation itself.
     """
     own = getattr(family, "extent", None)
     if own is not None:
         return check_positive(f"extent of family {family.name!r}", float(own(X)))
-    low, high = np.percentile(X, [25, 75], axis=0)
-    size = float(np.sqrt(np.mean((high - low) ** 2) / 3))
+    d = X.shape[1]
+    some = X[choose(Stream(0).child("extent"), len(X), 500)]
+    # The last factor is that of two uniform points of a d-cube, to one per cent.
+    size = float(np.median(pdist(some))) / np.sqrt(2 * d) * (1 + 0.39 * d**-1.5)
     return size if size > 0 else float(np.sqrt(np.mean(np.var(X, axis=0))))

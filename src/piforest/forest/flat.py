@@ -31,6 +31,8 @@ class FlatForest:
     first_child: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
     seed: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
     size: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
+    soft: bool = field(default=False, kw_only=True)
+    """Does an edge count 2 - distance to the seed, in place of 1?"""
 
     def __len__(self) -> int:
         return len(self.roots) - 1
@@ -46,8 +48,8 @@ class FlatForest:
 
     @property
     def normaliser(self) -> float:
-        """c_b(psi)."""
-        return float(self.depths[-1])
+        """c_b(psi); twice that where an edge counts up to 2."""
+        return float(self.depths[-1]) * (2 if self.soft else 1)
 
     def grow(self, D: Floats, stream: Stream, trees: range) -> FlatForest:
         """A forest of these trees alone; tree i depends on (D, stream, i)."""
@@ -66,13 +68,15 @@ class FlatForest:
             self.branching,
             np.concatenate([[0], np.cumsum([len(tree[0]) for tree in grown])]).astype(np.int64),
             *(np.concatenate([tree[k] for tree in grown]) for k in range(3)),
+            soft=self.soft,
         )
 
     def path_lengths(self, D: Floats) -> Floats:
         """D (rows, pool) to path lengths (rows, t)."""
         out = np.empty((len(D), len(self)))
+        ends = self.depths[self.size]
         kernels.descend(
-            D, self.roots, self.first_child, self.seed, self.depths[self.size], self.branching, out
+            D, self.roots, self.first_child, self.seed, ends, self.branching, self.soft, out
         )
         return out
 
@@ -113,4 +117,5 @@ def join(forests: Sequence[FlatForest]) -> FlatForest:
         np.concatenate([forest.first_child for forest in forests]),
         np.concatenate([forest.seed for forest in forests]),
         np.concatenate([forest.size for forest in forests]),
+        soft=forests[0].soft,
     )
