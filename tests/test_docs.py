@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -12,21 +13,38 @@ from piforest import PreferenceIsolationForest
 from piforest.datasets import make_lines
 
 ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/conventions.md",
+    "docs/extending.md",
+    "docs/reproduction/index.md",
+]
 
 
 def test_the_readmes_example_is_as_good_as_it_says():
     X, y = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0, return_X_y=True)
     flagged = PreferenceIsolationForest("line", random_state=0).fit(X).predict(X) == -1
-    stated = re.search(
-        r"here, (\d+) % follow no line, and it finds (\d+) %", (ROOT / "README.md").read_text()
-    )
+    stated = re.search(r"here, (\d+) % follow no line, and it finds (\d+) %", README)
     measured = [np.mean(y[flagged] == 0), np.mean(flagged[y == 0])]
     assert [float(share) / 100 for share in stated.groups()] == pytest.approx(measured, abs=0.01)
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "docs/conventions.md", "docs/extending.md"]
-)
+def test_the_readme_has_the_means_of_the_stored_reproduction():
+    # The table of five columns; the one of eleven sets stands above it.
+    table = re.search(r"PIF l2.*\n.*\n\| here \| (.*) \|\n\| paper \| (.*) \|", README)
+    columns = (("synthetic", "pif_l2"), ("synthetic", "pif_jac"), ("synthetic", "pif"),
+               ("homography", "pif"), ("fundamental", "pif"))  # fmt: skip
+    for at, (name, method) in enumerate(columns):
+        path = ROOT / "docs" / "reproduction" / f"auc_{name}.csv"
+        rows = list(csv.DictReader(path.read_text().splitlines()))
+        mean = next(r for r in rows if (r["dataset"], r["method"]) == ("Mean", method))
+        for text, column in zip(table.groups(), ("mean", "published")):
+            assert float(text.split(" | ")[at]) == pytest.approx(float(mean[column]), abs=6e-4)
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page):
     path = ROOT / page
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):

@@ -25,7 +25,8 @@ def fetch_adelaidermf(
     piforest names no address: `base_url` is a folder on a server that holds the
     files under their published names (barrsmith.mat, ..., johnsona.csv). Each file
     is checked against its SHA-256; files that are there already and right are not
-    fetched again; a wrong or broken download leaves no file behind.
+    fetched again; a wrong or broken download leaves no file behind. The tests
+    download from a server on the same machine: no public one has been tried.
 
     names: which sets, all 38 without it.
     folder: where to put them; without it where `load_adelaidermf` looks for them.

@@ -68,7 +68,7 @@ def _best_variant(name: str, method: str, printed: float, cells: list[Cell]) -> 
     if not tried:
         return []
     best = max(tried, key=lambda label: tried[label])
-    reached = "reaches" if tried[best] >= printed - MARGIN else "does not reach"
+    reached = f"comes within {MARGIN} of" if tried[best] >= printed - MARGIN else "does not reach"
     chosen = "" if method == "pif" else " and its own best k"
     return [
         f"Of the {len(tried)} variants below, the best, `{best}`{chosen}, has {tried[best]:.3f} "
@@ -148,11 +148,15 @@ def kernels(cells: list[Cell]) -> str:
     if len(found) < 2:
         return ""
     (ours, our_gap), (literal, literal_gap) = found.values()
-    nearer = "The Gaussian" if our_gap <= literal_gap else "The literal one"
+    if abs(our_gap - literal_gap) < 0.005:
+        verdict = "Both reproduce the table equally well, and the Gaussian has no unit."
+    else:
+        nearer = "The Gaussian" if our_gap < literal_gap else "The literal one"
+        verdict = f"{nearer} reproduces the table better."
     return (
         "**The kernel.** The paper writes exp(-r² / σ), cut at 3 σ, which depends on the unit of "
         "the data; the tables here are made with the Gaussian exp(-r² / 2σ²), cut at the same "
         f"place. On the 2D sets PIF has a mean of {ours:.3f} with the Gaussian and {literal:.3f} "
         f"with the literal kernel at the same sigma; a set differs from the printed number by "
-        f"{our_gap:.3f} and {literal_gap:.3f} on average. {nearer} reproduces the table better."
+        f"{our_gap:.3f} and {literal_gap:.3f} on average. {verdict}"
     )
