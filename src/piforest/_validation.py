@@ -307,3 +307,9 @@ def check_bounded(metric: str, D: NDArray[np.float64]) -> None:
             f"path='soft' needs a metric with distances of at most 1, such as 'tanimoto'; metric "
             f"{metric!r} gave {D.max():.3g}. Use path='depth' with it."
         )
+
+
+def check_finite(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    return float(value)

@@ -31,6 +31,13 @@ _POINTS = 50_000
 _BLOCK = 256
 _BEST = 0.02  # the share of models that show the noise
 _EXPECTED_AT_LEAST = 0.001
+# So many bands are expected by chance to be as striking as one that counts.
+_BY_CHANCE = 1e-3
+
+
+def least_ratio(n_models: int) -> float:
+    """The log ratio that chance reaches once in a thousand times, for all models and widths."""
+    return float(np.log(n_models * len(WIDTHS) / _BY_CHANCE))
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,11 @@ class Bands:
     """(m,) the log-likelihood ratio there"""
     gain: Floats
     """(m,) the same for each point of the band: how telling the model is"""
+
+    @property
+    def least_ratio(self) -> float:
+        """Above this, a band is not the work of chance."""
+        return least_ratio(len(self.ratio))
 
 
 def measure_bands(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .protocols import Floats
+from .protocols import Bools, Floats
 
 
 def otsu(scores: Floats) -> float:
@@ -42,6 +42,23 @@ def share(scores: Floats, contamination: float) -> float:
     fitting = steps[steps >= n - allowed]
     at = int(fitting[0] if len(fitting) else steps[-1])
     return midway(ordered[at - 1], ordered[at])
+
+
+def agreeing(scores: Floats, anomalous: Bools) -> float:
+    """The threshold on the scores whose labels have the best F1 against the given ones."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    hits = np.cumsum(anomalous[order])
+    total = hits[-1]
+    if total == 0:
+        return float(ranked[0])
+    # Cuts between distinct scores, and one below them all.
+    ends = np.append(np.flatnonzero(ranked[1:] < ranked[:-1]), len(ranked) - 1)
+    f1 = 2 * hits[ends] / (ends + 1 + total)
+    at = int(ends[np.argmax(f1)])
+    if at == len(ranked) - 1:
+        return float(np.nextafter(ranked[-1], -np.inf))
+    return midway(float(ranked[at + 1]), float(ranked[at]))
 
 
 def midway(low: float, high: float) -> float:

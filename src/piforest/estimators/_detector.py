@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from .. import thresholds
 from .._progress import Progress
 from .._random import Stream
-from .._validation import check_bounded, check_contamination, check_forest_shape, warn_user
+from .._validation import (
+    check_bounded,
+    check_contamination,
+    check_finite,
+    check_forest_shape,
+    warn_user,
+)
 from ..forest import FlatForest, PooledForest
 from ..protocols import Floats, Metric
 from ._storage import load_detector, save_detector
@@ -90,9 +96,15 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "forest_")
         check_contamination(contamination)
-        scores = self.scores_ if X is None else self.anomaly_score(X)
         self.contamination = contamination
-        self._set_threshold(scores)
+        self._set_threshold(X)
+        return self
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Flag what scores above `threshold`, an `anomaly_score`."""
+        check_is_fitted(self, "forest_")
+        self.offset_ = -check_finite("threshold", threshold)
+        self.labels_ = np.where(-self.scores_ - self.offset_ < 0, -1, 1)
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -140,13 +152,18 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 self.scores_ = self._blocks(X, self._then(self.forest_.scores))
 
-    def _set_threshold(self, scores: Floats) -> None:
+    def _set_threshold(self, X: Any = None) -> None:
+        """From the rows of X, or from the training points."""
         contamination = check_contamination(self.contamination)
+        scores = self.scores_ if X is None else self.anomaly_score(X)
         if contamination is None:
-            self.offset_ = -thresholds.otsu(scores)
+            self.set_threshold(self._auto_threshold(scores, X))
         else:
-            self.offset_ = -thresholds.share(scores, contamination)
-        self.labels_ = np.where(-self.scores_ - self.offset_ < 0, -1, 1)
+            self.set_threshold(thresholds.share(scores, contamination))
+
+    def _auto_threshold(self, scores: Floats, X: Any) -> float:
+        """The cut for scores of the rows of X, or of the training points where X is None."""
+        return thresholds.otsu(scores)
 
     def _map(self, X: Any, function: Callable[[Any], Floats]) -> Floats:
         """function of the rows of X, block by block."""

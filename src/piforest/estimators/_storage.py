@@ -44,6 +44,8 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
     _pack_pool(pooled.pool, header, arrays)
     if hasattr(detector, "embedding_"):
         _pack_embedding(detector.embedding_, header, arrays)
+        header["key"] = detector._key
+        arrays["pool.points"], arrays["pool.rows"] = detector._points, detector._pool_rows
     write_archive(path, header, arrays)
 
 
@@ -81,6 +83,17 @@ def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type) -> A
     if embedding is not None:
         detector.embedding_ = embedding
         fitted.append(embedding)
+        points, rows = arrays["pool.points"], arrays["pool.rows"]
+        if not (
+            points.shape == (len(pool), header["n_features_in"])
+            and points.dtype == np.float64
+            and rows.shape == (len(pool),)
+            and rows.dtype == np.int64
+            and bool(((rows >= 0) & (rows < len(detector.scores_))).all())
+        ):
+            raise damaged(path, "its pool has no points")
+        detector._points, detector._pool_rows = points, rows
+        detector._key, detector._known = int(header["key"]), {}
     for estimator in fitted:
         if header["n_features_in"] is not None:
             estimator.n_features_in_ = header["n_features_in"]

@@ -206,7 +206,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             self.sigma_ = fallback_sigma(X, models) if given is None else given
             return replace(models, scale=np.full(len(models), self.sigma_))
         self.sigma_ = bands.sigma if given is None else given
-        if given is not None and not 1 / _FAR_OFF <= given / bands.sigma <= _FAR_OFF:
+        off = given is not None and not 1 / _FAR_OFF <= given / bands.sigma <= _FAR_OFF
+        if off and bands.ratio.max() > bands.least_ratio:
             warn_user(
                 f"sigma={given:.3g} was given, but the structures of family "
                 f"{models.family.name!r} in X look as if it were {bands.sigma:.3g}; "

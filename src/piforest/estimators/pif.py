@@ -14,13 +14,13 @@ from .._validation import check_choice, check_positive, forget_fit
 from ..metrics import as_rows, resolve_metric
 from ..models import ModelSet
 from ..protocols import Floats, Metric
-from ._detector import Detector
+from ._structured import StructuredDetector
 from .embedding import PreferenceEmbedding
 
 PATHS = ["depth", "soft"]
 
 
-class PreferenceIsolationForest(Detector):
+class PreferenceIsolationForest(StructuredDetector):
     """Detect points that fit no structure of a family, however many structures there are.
 
     Points are described by their preferences for many random models of the family
@@ -159,11 +159,12 @@ class PreferenceIsolationForest(Detector):
         self.embedding_ = self._embedding(stream).fit(X, quality=quality, groups=groups)
         X = points
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
-        pool = as_rows(metric, self.embedding_._embed_all(X[chosen]))
+        self._pool_rows, self._points, self._key, self._known = chosen, X[chosen], stream.key, {}
+        pool = as_rows(metric, self.embedding_._embed_all(self._points))
         D = self._grow(metric, pool, pool, stream.child("trees"), soft=self.path == "soft")
         self.max_samples_ = self.forest_.forest.max_samples
         self._score_training(X, pool, D)
-        self._set_threshold(self.scores_)
+        self._set_threshold()
         return self
 
     @property

@@ -135,7 +135,7 @@ class VoronoiForest(Detector):
         D = self._grow(metric, pool, rows[chosen], stream.child("trees"))
         self.max_samples_ = self.forest_.forest.max_samples
         self._score_training(rows, rows, D)
-        self._set_threshold(self.scores_)
+        self._set_threshold()
         return self
 
     def __sklearn_tags__(self) -> Any:

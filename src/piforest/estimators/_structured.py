@@ -1,0 +1,136 @@
+"""What a detector with models knows beyond scores: p-values, labels from a null, structures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import labels, thresholds
+from .._kernels import trees
+from .._random import Stream
+from ..explain import Explanation, explanations
+from ..protocols import Bools, Floats, Ints
+from ..structures import Bank, Structure, find_structures, greedy_structures, relative_distances
+from ._detector import Detector
+from .embedding import PreferenceEmbedding
+
+
+class StructuredDetector(Detector):
+    """Base of the detectors that have models of structures, and the pool's points to ask."""
+
+    embedding_: PreferenceEmbedding
+    own_votes: bool
+
+    # Set by fit: the pool's points, their rows in the training data, the key of all randomness,
+    # and what was computed from them when it was asked for.
+    _points: Floats
+    _pool_rows: Ints
+    _key: int
+    _known: dict[str, Any]
+
+    @property
+    def null_scores_(self) -> Floats:
+        """Scores of 500 points drawn uniformly from the box of the data, ascending."""
+        null: Floats = self._once("null", self._score_null)
+        return null
+
+    @property
+    def structures_(self) -> list[Structure]:
+        """The structures of the data, most striking first, each with parameters, width,
+        support and members; found when first asked for, among at most `pool_size` points."""
+        found: list[Structure] = self._once("structures", self._find_structures)
+        return found
+
+    def p_values(self, X: Any) -> Floats:
+        """How likely a point of no structure is to score as low as each row of X, (n,).
+
+        The null hypothesis is that the point belongs to no structure: it was drawn
+        uniformly from the box that holds 98 % of each column of the training data.
+        p = (1 + how many of N such points score at most that) / (1 + N). A small p
+        says "rarely by chance so normal", so rejecting by Benjamini and Hochberg at
+        q bounds the share of random points among those *kept* as normal by q; it says
+        nothing about how many normal points are thrown away. Not for
+        own_votes=True, where training points have an advantage over new ones.
+
+        >>> from piforest import PreferenceIsolationForest
+        >>> from piforest.datasets import make_lines
+        >>> X, y = make_lines(4, anomaly_share=0.3, random_state=0, return_X_y=True)
+        >>> p = PreferenceIsolationForest("line", random_state=0).fit(X).p_values(X)
+        >>> bool(p[y == 0].mean() > 0.4 and p[y > 0].mean() < 0.1)
+        True
+        """
+        return labels.p_values(self.anomaly_score(X), self.null_scores_)
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """Why each row of X is anomalous or not: the nearest structures, how many of their
+        sigmas away it lies, how many points they have, and a sentence.
+
+        >>> from piforest import PreferenceIsolationForest
+        >>> from piforest.datasets import make_lines
+        >>> X = make_lines(3, noise=0.01, anomaly_share=0.3, random_state=0).data
+        >>> detector = PreferenceIsolationForest("line", random_state=0).fit(X)
+        >>> print(detector.explain(X[:1])[0])  # doctest: +ELLIPSIS
+        normal (score 0..., p = 0.0...): on structure ..., a line with ... points, ... away.
+        """
+        points, scores = self._rows_to_score(X), self.anomaly_score(X)
+        return explanations(
+            points,
+            scores,
+            labels.p_values(scores, self.null_scores_),
+            scores > -self.offset_,
+            self.structures_,
+        )
+
+    def _auto_threshold(self, scores: Floats, X: Any) -> float:
+        """The cut of the label recipe; Otsu's where the null says nothing."""
+        if not self._has_null:
+            return thresholds.otsu(scores)
+        if X is None:
+            points, scores = self._points, scores[self._pool_rows]
+        else:
+            points = self._rows_to_score(X)
+        return thresholds.agreeing(scores, self._votes(points, scores))
+
+    @property
+    def _has_null(self) -> bool:
+        """Are random points comparable, and is a distance of 1 the farthest?"""
+        return not self.own_votes and self.forest_.metric.empty_rows
+
+    def _votes(self, points: Floats, scores: Floats) -> Bools:
+        """Which points are anomalous by the majority of three votes."""
+        ceiling = self._ceiling()
+        bank = Bank(self._points, self.embedding_.models_[0], self.embedding_._own)
+        found = greedy_structures(bank, labels.NEAR)
+        distances = relative_distances(points, found)
+        far = np.all(distances > labels.NEAR, axis=1)
+        return labels.votes(
+            np.minimum(scores, ceiling), np.minimum(self.null_scores_, ceiling), far
+        )
+
+    def _ceiling(self) -> float:
+        """The score of a row that descends but is far from every seed. Rows that prefer
+        nothing score more by convention, which would tear the scores of anomalies apart."""
+        forest = self.forest_.forest
+        score = np.empty(1)
+        lengths = forest.path_lengths(np.ones((1, len(self.forest_.pool))))
+        trees.scores(lengths, forest.normaliser, score)
+        return float(score[0])
+
+    def _score_null(self) -> Floats:
+        points = labels.null_points(self._points, Stream(self._key).child("null"))
+        return np.sort(self._blocks(points, self._then(self.forest_.scores)))
+
+    def _find_structures(self) -> list[Structure]:
+        scores = self.scores_[self._pool_rows]
+        normal = np.ones(len(self._points), np.bool_)
+        if self._has_null:
+            normal = scores <= self._auto_threshold(self.scores_, None)
+        bank = Bank(self._points, self.embedding_.models_[0], self.embedding_._own)
+        found = find_structures(bank, normal, Stream(self._key).child("structures"))
+        return [each.with_members(self._pool_rows[each.members]) for each in found]
+
+    def _once(self, name: str, compute: Any) -> Any:
+        if name not in self._known:
+            self._known[name] = compute()
+        return self._known[name]

@@ -1,0 +1,212 @@
+"""The structures behind the points: few, distinct, each more populated than chance allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ._kernels.structures import NO_BAND, band_bins, count_bins
+from ._random import Stream, mix
+from .families import extent
+from .models import ModelSet, OwnModels, own_models, residual_blocks
+from .protocols import Bools, Floats, Ints, ModelFamily
+from .scales import WIDTHS, least_ratio, log_likelihood_ratios
+
+# Points within so many half-widths belong to a structure, and are taken away with it.
+REACH = 3.0
+_REFINEMENTS = 4
+_REFITS = 100
+_MOST = 100
+
+
+@dataclass(frozen=True)
+class Structure:
+    """One structure of the data."""
+
+    family: ModelFamily = field(repr=False)
+    params: Floats
+    """(p,) as the family has them"""
+    width: float
+    """the half-width of its band, in the units of the data; about two sigmas"""
+    log_ratio: float
+    """how much more likely its points are with it than without, a logarithm"""
+    members: Ints = field(repr=False)
+    """rows of the training points (or of the pool of them) that belong to it"""
+
+    def with_members(self, members: Ints) -> Structure:
+        return replace(self, members=members)
+
+    @property
+    def support(self) -> int:
+        return len(self.members)
+
+    @property
+    def sigma(self) -> float:
+        return self.width / 2
+
+    def residuals(self, X: Floats) -> Floats:
+        """(n,) distances of the rows of X."""
+        return np.asarray(self.family.residuals(X, self.params[None])[:, 0])
+
+
+def relative_distances(X: Floats, structures: list[Structure]) -> Floats:
+    """(n, structures) residuals in half-widths."""
+    if not structures:
+        return np.empty((len(X), 0))
+    return np.column_stack([each.residuals(X) / each.width for each in structures])
+
+
+class Bank:
+    """Which band of every model every point lies in; sums of it change as points leave."""
+
+    def __init__(self, X: Floats, models: ModelSet, own: OwnModels | None = None) -> None:
+        self.X, self.models = X, models
+        self.widths = extent(models.family, X) * WIDTHS
+        self.codimension = models.family.codimension(X.shape[1])
+        self.bins = np.empty((len(X), len(models)), np.uint8)
+        own = own_models([models]) if own is None else own
+        starts, ends = own.of(X)
+        for rows, R in residual_blocks(X, [models]):
+            band_bins(R, self.widths, starts[rows], ends[rows], own.columns, self.bins[rows])
+
+    def greedy(
+        self, active: Bools, reach: float, ahead: bool = False
+    ) -> list[tuple[Floats, float, float]]:
+        """(params, width, log ratio) of the most striking model among the active points, then
+        of the most striking one without the points that it reaches, and so on.
+
+        ahead: prefer a model that leaves room for another over one that merges the two.
+        """
+        counts = np.zeros((len(self.models), len(self.widths)), np.int32)
+        active = active.copy()
+        count_bins(self.bins, np.flatnonzero(active), 1, counts)
+        found: list[tuple[Floats, float, float]] = []
+        while len(found) < _MOST:
+            ratios = self._ratios(counts)
+            candidates = self._striking(ratios)
+            if not candidates:
+                break
+            if ahead:
+                values = [self._with_next(ratios, counts, active, reach, *c) for c in candidates]
+                model, at = candidates[int(np.argmax(values))]
+            else:
+                model, at = max(candidates, key=lambda candidate: ratios[candidate])
+            found.append(
+                (self.models.params[model], float(self.widths[at]), float(ratios[model, at]))
+            )
+            leaving = self._leaving(active, reach, model, at)
+            active[leaving] = False
+            count_bins(self.bins, leaving, -1, counts)
+        return found
+
+    def _striking(self, ratios: Floats) -> list[tuple[int, int]]:
+        """The best model at each width, of those that chance does not explain."""
+        best = np.argmax(ratios, axis=0)
+        return [
+            (int(model), at)
+            for at, model in enumerate(best)
+            if ratios[model, at] > self.least_ratio
+        ]
+
+    def _leaving(self, active: Bools, reach: float, model: int, at: int) -> Ints:
+        params, width = self.models.params[model], self.widths[at]
+        r = self.models.family.residuals(self.X, params[None])[:, 0]
+        return np.flatnonzero(active & (r <= reach * width))
+
+    def _with_next(
+        self, ratios: Floats, counts: Any, active: Bools, reach: float, model: int, at: int
+    ) -> float:
+        """The log ratio of a model, and of the best one that is left if it is another one."""
+        leaving = self._leaving(active, reach, model, at)
+        left = counts.copy()
+        count_bins(self.bins, leaving, -1, left)
+        after = self._ratios(left)
+        follower, width = np.unravel_index(int(np.argmax(after)), after.shape)
+        bins = self.bins[leaving, follower]
+        same = np.mean((bins != NO_BAND) & (bins >= width)) > 0.5 if len(leaving) else True
+        bonus = 0.0 if same else max(0.0, after[follower, width] - self.least_ratio)
+        return float(ratios[model, at] + bonus)
+
+    @property
+    def least_ratio(self) -> float:
+        return least_ratio(len(self.models))
+
+    def _ratios(self, counts: Any) -> Floats:
+        within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+        return log_likelihood_ratios(within, np.zeros(len(counts), np.int64), self.codimension)
+
+    def best_width(self, R: Floats, sample_size: int) -> tuple[Ints, Floats]:
+        """For residuals R (rows, m): which width is most striking, and its log ratio, (m,)."""
+        within = np.stack([(w >= R).sum(axis=0) for w in self.widths], axis=1)
+        own = np.full(R.shape[1], sample_size)
+        ratios = log_likelihood_ratios(within, own, self.codimension)
+        at = np.argmax(ratios, axis=1)
+        return at, ratios[np.arange(len(at)), at]
+
+
+def greedy_structures(bank: Bank, reach: float) -> list[Structure]:
+    """Structures of all points of the bank, by greedy selection alone; without members."""
+    family, none = bank.models.family, np.empty(0, np.int64)
+    found = bank.greedy(np.ones(len(bank.X), np.bool_), reach)
+    return [Structure(family, params, width, ratio, none) for params, width, ratio in found]
+
+
+def find_structures(bank: Bank, normal: Bools, stream: Stream) -> list[Structure]:
+    """The structures of the points that are `normal`, by greedy selection and refinement."""
+    found = bank.greedy(normal, REACH, ahead=True)
+    for step in range(_REFINEMENTS):
+        found = _refined(bank, normal, found, stream.child(step))
+    family = bank.models.family
+    cells = _cells(bank, normal, found)
+    return [
+        Structure(family, params, width, ratio, np.flatnonzero(cells == k))
+        for k, (params, width, ratio) in enumerate(found)
+    ]
+
+
+def _cells(bank: Bank, normal: Bools, found: list[tuple[Floats, float, float]]) -> Ints:
+    """(n,) the structure that each normal point is nearest to in half-widths; -1 beyond REACH."""
+    if not found:
+        return np.full(len(bank.X), -1)
+    params = np.stack([params for params, _, _ in found])
+    widths = np.array([width for _, width, _ in found])
+    distances = bank.models.family.residuals(bank.X, params) / widths
+    nearest = np.argmin(distances, axis=1)
+    near = normal & (distances[np.arange(len(nearest)), nearest] <= REACH)
+    return np.where(near, nearest, -1)
+
+
+def _refined(
+    bank: Bank, normal: Bools, found: list[tuple[Floats, float, float]], stream: Stream
+) -> list[tuple[Floats, float, float]]:
+    """Each structure replaced by a better model of its own points, if there is one; the least
+    one dropped if it is not striking any more."""
+    cells = _cells(bank, normal, found)
+    refined = []
+    for k, (params, _, _) in enumerate(found):
+        free = np.flatnonzero(normal & ((cells == k) | (cells == -1)))
+        members = np.flatnonzero(cells == k)
+        tried = np.concatenate([params[None], *_refits(bank, members, stream.child(k))])
+        R = bank.models.family.residuals(bank.X[free], tried)
+        at, ratios = bank.best_width(R, bank.models.samples.shape[1])
+        best = int(np.argmax(ratios))
+        refined.append((tried[best], float(bank.widths[at[best]]), float(ratios[best])))
+    if refined:
+        least = min(range(len(refined)), key=lambda k: refined[k][2])
+        if refined[least][2] <= bank.least_ratio:
+            del refined[least]
+    return refined
+
+
+def _refits(bank: Bank, members: Ints, stream: Stream) -> Iterator[Floats]:
+    """Models of random minimal samples of the members."""
+    size = bank.models.samples.shape[1]
+    if len(members) <= size:
+        return
+    words = mix(stream.key, np.arange(_REFITS * len(members))).reshape(_REFITS, -1)
+    samples = members[np.argsort(words, axis=1)[:, :size]]
+    params, valid = bank.models.family.solve(bank.X[samples])
+    yield params[valid]
