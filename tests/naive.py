@@ -187,6 +187,32 @@ def bands(R, widths, k, codimension):
     return (widths[int(np.argmax(heights))] / 2, *np.array(found).T)
 
 
+# --- structures
+
+
+def greedy(R, own, widths, codimension, reach, least):
+    """(model, width, log ratio), most striking first, each without the points of those before."""
+    active = np.ones(len(R), bool)
+    found = []
+    while True:
+        best = (least, None, None)
+        for j in range(R.shape[1]):
+            votes = active & ~own[:, j]
+            for w in widths:
+                inside = np.sum(votes & (R[:, j] <= w))
+                wide = np.sum(votes & (R[:, j] <= widths[0]))
+                expected = wide * (w / widths[0]) ** codimension + 0.001
+                if inside > expected:
+                    ratio = inside * np.log(inside / expected) - (inside - expected)
+                    if ratio > best[0]:
+                        best = (ratio, j, w)
+        ratio, j, w = best
+        if j is None:
+            return found
+        found.append((j, w, ratio))
+        active &= R[:, j] > reach * w
+
+
 # --- distances
 
 

@@ -48,6 +48,9 @@ def test_a_saved_model_scores_alike(detector, data, tmp_path):
     assert loaded.n_features_in_ == detector.n_features_in_
     assert str(loaded.get_params()) == str(detector.get_params())
     assert loaded.set_contamination(0.2).offset_ == detector.set_contamination(0.2).offset_
+    if hasattr(detector, "structures_"):
+        assert np.array_equal(loaded.p_values(data), detector.p_values(data))
+        assert str(loaded.structures_) == str(detector.structures_)
     if hasattr(detector, "sigma_"):
         assert loaded.sigma_ == detector.sigma_
         assert loaded.n_models_ == detector.n_models_

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, ks_2samp
+from sklearn.metrics import f1_score, roc_auc_score
+
+from piforest import PIF, PreferenceIsolationForest
+from piforest import labels as rules
+from piforest._random import Stream
+from piforest.datasets import make_circles, make_lines, make_motion_pair, make_plane_pair
+from piforest.thresholds import agreeing
+
+SCORES = st.lists(st.integers(1, 12), min_size=1, max_size=30).map(lambda x: np.array(x) / 13)
+
+
+@given(SCORES, SCORES)
+def test_p_values_count_the_null_scores_that_are_at_most_the_score(scores, null):
+    expected = [(1 + sum(other <= score for other in null)) / (1 + len(null)) for score in scores]
+    np.testing.assert_allclose(rules.p_values(scores, null), expected)
+
+
+@given(SCORES, st.data())
+def test_the_agreeing_threshold_has_the_best_f1(scores, data):
+    flags = st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))
+    anomalous = np.array(data.draw(flags))
+    threshold = agreeing(scores, anomalous)
+    reached = f1_score(anomalous, scores > threshold, zero_division=1.0)
+    cuts = [*scores, scores.min() - 1]
+    assert reached == pytest.approx(
+        max(f1_score(anomalous, scores > cut, zero_division=1.0) for cut in cuts)
+    )
+    assert anomalous.any() or not (scores > threshold).any()
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=60).map(lambda x: np.array(x) / 41))
+def test_the_best_cut_maximises_the_expected_f1(p):
+    rate = min(1.0, np.mean(p > 0.3) / 0.7)
+    assert rules.anomaly_rate(p) == pytest.approx(rate)
+    cut = rules.best_cut(p)
+    if rate * len(p) < 0.5:
+        assert cut == 1.0
+        return
+
+    def expected(q):
+        return 2 * rate * (1 - q) / (np.mean(p > q) + rate)
+
+    assert expected(cut) == pytest.approx(max(expected(q) for q in [0.0, *p]))
+
+
+def test_a_cut_moves_into_the_next_valley_and_no_other_way():
+    rng = np.random.default_rng(0)
+    depths = np.concatenate([rng.normal(1, 0.1, 300), rng.normal(2, 0.1, 300)])
+    assert 1.2 < rules.into_valley(depths, 1.1) < 1.8
+    assert rules.into_valley(depths, 0.85) == 0.85  # still uphill
+    assert rules.into_valley(depths, 2.2) == 2.2  # no valley beyond
+    assert rules.into_valley(np.ones(10), 1.0) == 1.0
+
+
+def test_null_points_ignore_far_points():
+    X = np.random.default_rng(0).uniform(size=(500, 2))
+    X[0] = 1e6
+    points = rules.null_points(X, Stream(0))
+    assert points.shape == (rules.NULL_POINTS, 2)
+    assert (points.max() < 1.01) & (points.min() > -0.01)
+
+
+# --- on scenes
+
+SCENES = {
+    "line": make_lines(4, sizes=[150, 80, 60, 110], noise=0.008, anomaly_share=0.3, random_state=8),
+    "circle": make_circles(3, sizes=[150, 80, 90], noise=0.01, anomaly_share=0.4, random_state=8),
+    "homography": make_plane_pair(3, sizes=60, anomaly_share=0.3, random_state=8),
+    "fundamental": make_motion_pair(2, sizes=80, anomaly_share=0.3, random_state=8),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {
+        name: PreferenceIsolationForest(name, random_state=0).fit(scene.data)
+        for name, scene in SCENES.items()
+    }
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_labels_are_nearly_as_good_as_the_best_threshold(fitted, name):
+    detector, anomalous = fitted[name], SCENES[name].target == 0
+    reached = f1_score(anomalous, detector.labels_ == -1)
+    best = max(f1_score(anomalous, detector.scores_ > cut) for cut in detector.scores_)
+    assert reached > 0.93 * best
+    assert np.array_equal(detector.labels_, detector.predict(SCENES[name].data))
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_hardly_anything_is_flagged_where_nothing_is_anomalous(name):
+    scene = SCENES[name]
+    X = scene.data[scene.target > 0]
+    flagged = PreferenceIsolationForest(name, random_state=0).fit(X).labels_ == -1
+    assert flagged.mean() < 0.06
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_p_values_of_new_random_points_are_uniform(fitted, name):
+    """1,000 fresh points of the same box: the share below alpha within 4 standard errors of the
+    two samples, and no gap in the distribution."""
+    detector, X = fitted[name], SCENES[name].data
+    low, high = np.percentile(X, [1, 99], axis=0)
+    fresh = np.random.default_rng(77).uniform(low, high, (1000, X.shape[1]))
+    p = detector.p_values(fresh)
+    for alpha in (0.05, 0.1, 0.3):
+        margin = 4 * np.sqrt(alpha * (1 - alpha) * (1 / 1000 + 1 / 500))
+        assert np.mean(p <= alpha) < alpha + margin
+    assert ks_2samp(detector.anomaly_score(fresh), detector.null_scores_).pvalue > 1e-3
+    assert 0 < p.min() <= p.max() <= 1
+
+
+def test_p_values_keep_few_random_points(fitted):
+    """Benjamini and Hochberg at q keep at most a share q of random points among the normal."""
+    detector, scene = fitted["homography"], SCENES["homography"]
+    p = detector.p_values(scene.data)
+    order = np.sort(p)
+    n, q = len(p), 0.05
+    passing = np.flatnonzero(order <= q * np.arange(1, n + 1) / n)
+    kept = p <= order[passing[-1]]
+    wrong = np.sum(scene.target[kept] == 0)
+    assert wrong <= binom.ppf(0.999, kept.sum(), q)
+    assert np.mean(kept[scene.target > 0]) > 0.9
+
+
+def test_a_threshold_can_be_set_and_taken_back(fitted):
+    detector = fitted["line"]
+    offset, labels = detector.offset_, detector.labels_.copy()
+    detector.set_threshold(0.7)
+    assert np.array_equal(detector.labels_ == -1, detector.scores_ > 0.7)
+    detector.set_contamination(0.1)
+    assert np.sum(detector.labels_ == -1) <= 0.1 * len(labels)
+    detector.set_contamination("auto")
+    assert detector.offset_ == offset
+    assert np.array_equal(detector.labels_, labels)
+    X = SCENES["line"].data
+    detector.set_contamination("auto", X[::2])
+    assert np.mean(detector.labels_ != labels) < 0.05
+    detector.set_contamination("auto")
+    for bad in (np.nan, "high", True, None):
+        with pytest.raises(ValueError, match="threshold must be a finite number"):
+            detector.set_threshold(bad)
+
+
+def test_the_papers_detector_keeps_its_simple_labels():
+    scene = SCENES["line"]
+    detector = PIF("line", sigma=0.008, random_state=0).fit(scene.data)
+    assert 0.1 < np.mean(detector.labels_ == -1) < 0.6
+    assert len(detector.structures_) >= 3
+
+
+@pytest.mark.parametrize(("n", "scenes"), [(200, 12), (400, 12), (1600, 4)])
+def test_new_points_are_judged_like_training_points(n, scenes):
+    """Fit on half: normal points of both halves are flagged equally often, to 5 points in 100."""
+    gaps = []
+    for seed in range(scenes):
+        size = round(0.7 * n / 4)
+        X, y = make_lines(
+            4, sizes=size, noise=0.01, anomaly_share=0.3, random_state=seed, return_X_y=True
+        )
+        half = np.random.default_rng(seed).permutation(len(X)) % 2 == 0
+        detector = PreferenceIsolationForest("line", random_state=seed).fit(X[half])
+        flagged = detector.predict(X) == -1
+        gaps.append(flagged[half & (y > 0)].mean() - flagged[~half & (y > 0)].mean())
+    assert abs(np.mean(gaps)) < 0.05
+
+
+def test_far_points_do_not_disturb_the_others():
+    scene = SCENES["circle"]
+    far = np.random.default_rng(0).uniform(-100, 100, (max(1, len(scene.data) // 100), 2))
+    plain = PreferenceIsolationForest("circle", random_state=0).fit(scene.data)
+    both = PreferenceIsolationForest("circle", random_state=0).fit(np.vstack([scene.data, far]))
+    n, anomalous = len(scene.data), scene.target == 0
+    aucs = [roc_auc_score(anomalous, each.scores_[:n]) for each in (plain, both)]
+    assert abs(aucs[0] - aucs[1]) < 0.01
+    assert (both.labels_[n:] == -1).all()

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import naive
+from piforest import PIF, PreferenceIsolationForest
+from piforest._random import Stream
+from piforest.datasets import make_circles, make_lines, make_motion_pair
+from piforest.families import get_family
+from piforest.models import draw_models
+from piforest.sampling import get_sampler
+from piforest.structures import Bank, find_structures, greedy_structures, relative_distances
+
+SCENES = {
+    "line": make_lines(4, sizes=[150, 80, 60, 110], noise=0.008, anomaly_share=0.3, random_state=8),
+    "circle": make_circles(3, sizes=[150, 80, 90], noise=0.01, anomaly_share=0.4, random_state=8),
+    "fundamental": make_motion_pair(2, sizes=80, anomaly_share=0.3, random_state=8),
+}
+
+
+def bank_of(name, n_models=300):
+    X = SCENES[name].data
+    models, _ = draw_models(X, get_family(name), get_sampler("mixed"), n_models, Stream(1))
+    return Bank(X, models)
+
+
+@pytest.mark.parametrize("reach", [2.0, 3.0])
+@pytest.mark.parametrize("name", SCENES)
+def test_greedy_selection_equals_the_naive_one(name, reach):
+    bank = bank_of(name)
+    X, models = bank.X, bank.models
+    R = naive.residuals(name, X, models.params)
+    own = np.zeros(R.shape, bool)
+    for j, sample in enumerate(models.samples):
+        own[sample, j] = True
+    expected = naive.greedy(R, own, bank.widths, bank.codimension, reach, bank.least_ratio)
+    found = greedy_structures(bank, reach)
+    assert len(found) == len(expected) > 0
+    for structure, (model, width, ratio) in zip(found, expected):
+        assert np.array_equal(structure.params, models.params[model])
+        assert structure.width == width
+        assert structure.log_ratio == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_the_structures_of_a_scene_are_found_with_their_points(name):
+    scene = SCENES[name]
+    detector = PreferenceIsolationForest(name, random_state=0).fit(scene.data)
+    found = detector.structures_
+    assert len(found) == scene.target.max()
+    seen = set()
+    for structure in found:
+        truth = scene.target[structure.members]
+        label = np.bincount(truth).argmax()
+        assert label > 0
+        assert np.mean(truth == label) > 0.8
+        assert structure.support == len(truth)
+        seen.add(int(label))
+        distances = structure.residuals(scene.data[structure.members])
+        assert (distances <= 3 * structure.width).all()
+    assert len(seen) == len(found)
+    assert detector.structures_ is found
+
+
+def test_two_planes_are_not_taken_for_one_wide_one():
+    """Looking one structure ahead tells two adjacent lines of a shallow angle apart."""
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 1, 200)
+    bend = np.where(t < 0.5, 0, 0.12 * (t - 0.5))
+    X = np.column_stack([t, bend + rng.normal(0, 0.002, 200)])
+    X = np.vstack([X, rng.uniform([0, -0.5], [1, 0.5], (60, 2))])
+    models, _ = draw_models(X, get_family("line"), get_sampler("mixed"), 2600, Stream(0))
+    bank = Bank(X, models)
+    everything = np.ones(len(X), bool)
+    plain, ahead = (bank.greedy(everything, 3.0, ahead=ahead) for ahead in (False, True))
+    assert len(ahead) >= len(plain)
+    assert max(width for _, width, _ in ahead) <= max(width for _, width, _ in plain)
+
+
+def test_members_are_rows_of_the_training_data_beyond_the_pool():
+    scene = SCENES["line"]
+    detector = PreferenceIsolationForest("line", pool_size=200, random_state=0).fit(scene.data)
+    for structure in detector.structures_:
+        assert (structure.residuals(scene.data[structure.members]) <= 3 * structure.width).all()
+    assert max(each.members.max() for each in detector.structures_) > 200
+
+
+def test_points_without_structure_have_none():
+    X = np.random.default_rng(0).uniform(size=(150, 2))
+    detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
+    assert len(detector.structures_) <= 1
+    assert relative_distances(X, []).shape == (150, 0)
+
+
+def test_selection_stops_where_nothing_is_left():
+    bank = bank_of("line")
+    assert bank.greedy(np.zeros(len(bank.X), bool), 3.0) == []
+    assert find_structures(bank, np.zeros(len(bank.X), bool), Stream(0)) == []
+
+
+def test_reasons_name_the_nearest_structures():
+    scene = SCENES["line"]
+    detector = PreferenceIsolationForest("line", random_state=0).fit(scene.data)
+    far = scene.data.max(axis=0) + np.array([3.0, 7.0])
+    on, off = detector.explain(np.vstack([scene.data[:1], far]))
+    assert not on.anomalous
+    assert on.text.startswith("normal (score 0.")
+    first = on.nearest[0]
+    assert first.sigmas < 4
+    assert 0 in detector.structures_[first.structure].members
+    assert first.support == detector.structures_[first.structure].support
+    assert str(off).startswith("anomalous (score 0.")
+    assert off.nearest[0].sigmas > 10
+    assert [each.sigmas for each in off.nearest] == sorted(each.sigmas for each in off.nearest)
+    assert f"{off.nearest[0].sigmas:.1f} sigmas" in off.text
+
+
+def test_reasons_are_given_where_no_structure_is_found():
+    X = np.random.default_rng(0).uniform(size=(40, 4)) * 300
+    with np.errstate(all="ignore"):
+        detector = PIF("fundamental", sigma=1.0, n_models=50, random_state=0).fit(X)
+    if not detector.structures_:
+        assert "no structure was found" in detector.explain(X[:1])[0].text
