@@ -37,7 +37,7 @@ def mixed_samples(stream, X, size, n_samples):
         K = int(np.floor(np.exp(np.log(size) + share * np.log(len(X) / size))))
         K = min(max(K, size - 1), len(X) - 1)
         others = [row for row in range(len(X)) if row != seed]
-        nearest = sorted(others, key=lambda row: np.sum((X[row] - X[seed]) ** 2))[:K]
+        nearest = sorted(sorted(others, key=lambda row: np.sum((X[row] - X[seed]) ** 2))[:K])
         key = mix(local.child("ranks").key, i)
         picked = [nearest.pop(int(below(mix(key, j), K - j))) for j in range(size - 1)]
         samples[i] = [seed, *picked]
@@ -170,18 +170,19 @@ def without_own_votes(P, X, samples):
 # --- how wide and how telling is each model
 
 
-def bands(R, widths, k, codimension):
+def bands(R, own, widths, k, codimension):
     """sigma, and for each model its most striking width, the ratio there, and the gain."""
     found, ratios = [], np.zeros((R.shape[1], len(widths)))
     for j in range(R.shape[1]):
-        counts = [int(np.sum(R[:, j] <= w)) for w in widths]
-        inside = [max(0, count - k) for count in counts]
+        inside = [int(np.sum(~own[:, j] & (R[:, j] <= w))) for w in widths]
         for b, w in enumerate(widths):
             expected = inside[0] * (w / widths[0]) ** codimension + 0.001
             if inside[b] > expected:
                 ratios[j, b] = inside[b] * np.log(inside[b] / expected) - (inside[b] - expected)
         best = int(np.argmax(ratios[j]))
-        found.append((widths[best], ratios[j, best], ratios[j, best] / max(k + 1, counts[best])))
+        found.append(
+            (widths[best], ratios[j, best], ratios[j, best] / max(k + 1, k + inside[best]))
+        )
     top = max(1, round(0.02 * R.shape[1]))
     heights = [np.mean(np.sort(ratios[:, b])[-top:]) for b in range(len(widths))]
     return (widths[int(np.argmax(heights))] / 2, *np.array(found).T)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import naive
+from piforest._kernels.sparse import mirror
 from piforest._rows import SparseRows, sparse_rows
 from piforest.metrics import as_rows, get_metric, list_metrics, resolve_metric
 from piforest.metrics.custom import Precomputed
@@ -187,3 +188,19 @@ def test_rows_take_the_layout_of_the_metric():
     assert isinstance(as_rows(get_metric("tanimoto"), X), SparseRows)
     assert isinstance(as_rows(get_metric("chebyshev"), X), np.ndarray)
     assert isinstance(as_rows(get_metric("euclidean"), np.eye(3)), np.ndarray)
+
+
+@pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka", "cosine"])
+@pytest.mark.parametrize("share", [0.05, 0.9])
+def test_half_of_a_pools_table_is_the_whole_one(name, share):
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 128, (70, 40)) * (rng.uniform(size=(70, 40)) < share)
+    X[3] = 0
+    metric = get_metric(name)
+    index = metric.prepare(X.astype(float))
+    whole = metric.pairwise(X.astype(float), index)
+    D = np.concatenate(
+        [metric.upper(index, start, min(start + 16, 70)) for start in range(0, 70, 16)]
+    )
+    mirror(D)
+    assert np.array_equal(D, whole)

@@ -8,11 +8,11 @@ import pytest
 import naive
 import piforest
 from piforest import PreferenceIsolationForest
-from piforest._kernels.scales import histogram
+from piforest._kernels.scales import NO_BAND, band_bins, count_bins
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines
 from piforest.families import extent, get_family, list_families
-from piforest.models import draw_models
+from piforest.models import draw_models, own_models
 from piforest.sampling import get_sampler
 from piforest.scales import (
     WIDTHS,
@@ -22,18 +22,31 @@ from piforest.scales import (
     measure_bands,
     model_weights,
 )
+from piforest.structures import Bank
 from scenes import on_one_model
 
 
-def test_histogram_counts_what_lies_within_each_width():
+def test_bands_are_the_narrowest_widths_that_hold_a_residual():
     rng = np.random.default_rng(0)
     R = rng.exponential(0.2, (50, 7))
-    R[0, 0], R[1, 1] = 0.0, np.inf
-    counts = np.zeros((7, 15), np.int64)
-    histogram(R, WIDTHS, counts)
+    R[0, 0], R[1, 1], R[2, :] = 0.0, np.inf, WIDTHS[:7]
+    R[3, :], R[4, :] = np.nextafter(WIDTHS[:7], 1), np.nextafter(WIDTHS[:7], 0)
+    bins, nothing = np.empty(R.shape, np.uint8), np.zeros(50, np.int64)
+    ends = nothing.copy()
+    ends[5] = 2
+    band_bins(R, WIDTHS, nothing, ends, np.array([1, 4]), bins)
+    for i, j in np.ndindex(*R.shape):
+        holding = [b for b, w in enumerate(WIDTHS) if R[i, j] <= w]
+        skipped = i == 5 and j in (1, 4)
+        assert bins[i, j] == (NO_BAND if skipped or not holding else holding[-1])
+    counts = np.zeros((7, 15), np.int32)
+    count_bins(bins, np.arange(50), 1, counts)
     within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    expected = [[np.sum(R[:, j] <= w) for w in WIDTHS] for j in range(7)]
+    seen = bins != NO_BAND
+    expected = [[np.sum(seen[:, j] & (R[:, j] <= w)) for w in WIDTHS] for j in range(7)]
     assert np.array_equal(within, expected)
+    count_bins(bins, np.arange(50), -1, counts)
+    assert not counts.any()
 
 
 def test_ratios_are_positive_only_where_a_band_is_crowded():
@@ -41,10 +54,9 @@ def test_ratios_are_positive_only_where_a_band_is_crowded():
     even[0] = np.round(4000 * (WIDTHS - np.append(WIDTHS[1:], 0)))
     crowded = even.copy()
     crowded[0, 8] += 200
-    own = np.array([0])
     even, crowded = (np.cumsum(counts[:, ::-1], axis=1)[:, ::-1] for counts in (even, crowded))
-    assert log_likelihood_ratios(even, own, 1).max() < 1
-    ratios = log_likelihood_ratios(crowded, own, 1)[0]
+    assert log_likelihood_ratios(even, 1).max() < 1
+    ratios = log_likelihood_ratios(crowded, 1)[0]
     assert ratios.argmax() == 8
     assert ratios[8] > 100
 
@@ -83,17 +95,25 @@ def test_bands_equal_the_naive_ones(name):
     X = X + np.random.default_rng(2).normal(0, 0.3, X.shape)
     family = get_family(name)
     models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
-    found = measure_bands(X, models, Stream(2))
+    own = own_models([models])
+    found, table = measure_bands(X, models, own, Stream(2), keep=True)
     R = naive.residuals(name, X, models.params)
     d = X.shape[1]
     widths = extent(family, X) * WIDTHS
-    sigma, width, ratio, gain = naive.bands(R, widths, family.sample_size(d), family.codimension(d))
+    mine = np.zeros(R.shape, bool)
+    for j, sample in enumerate(models.samples):
+        mine[sample, j] = True
+    sigma, width, ratio, gain = naive.bands(
+        R, mine, widths, family.sample_size(d), family.codimension(d)
+    )
     assert found.sigma == sigma
     assert np.array_equal(found.width, width)
     np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12)
     np.testing.assert_allclose(found.gain, gain, rtol=1e-12)
-    threads = measure_bands(X, models, Stream(2), n_jobs=2)
+    threads, no_table = measure_bands(X, models, own, Stream(2), n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
+    assert no_table is None
+    assert np.array_equal(table, Bank(X, models).bins)
 
 
 def test_the_scale_of_a_model_lies_between_sigma_and_its_own():

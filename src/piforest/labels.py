@@ -13,7 +13,7 @@ from ._random import Stream
 from .protocols import Bools, Floats
 from .thresholds import midway
 
-NULL_POINTS = 500
+NULL_POINTS = 250
 _BOX = (1, 99)  # per cent: a far point must not blow up the box
 _SURELY_RANDOM = 0.3  # above this p-value there are next to no normal points
 _RARELY_RANDOM = 0.1

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial import KDTree
 
-from ._kernels.neighbours import by_rank
+from ._kernels.neighbours import among_nearest
 from ._kernels.random import distinct, distinct_below
 from ._random import Stream, below, choose, mix
 from ._registry import Registry
@@ -134,7 +134,7 @@ def _local(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
     out[:, 0] = seeds
     far = np.flatnonzero(~listed)
     order = far[np.argsort(seeds[far], kind="stable")]
-    by_rank(X, candidates, seeds, order, ranks, out[:, 1:])
+    among_nearest(X, candidates, seeds, limits, order, ranks, out[:, 1:])
     if listed.any():
         _from_lists(X, seeds, K, ranks, np.flatnonzero(listed), out)
     return out

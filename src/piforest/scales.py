@@ -14,21 +14,25 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from ._kernels.scales import histogram
+from ._kernels.scales import band_bins, count_bins
 from ._random import Stream, choose
 from ._validation import check_family_fits, check_magnitude, warn_user
 from .families import extent, resolve_family
-from .models import ModelSet, draw_models, residual_blocks
+from .models import ModelSet, OwnModels, draw_models, own_models, residual_blocks
 from .protocols import Floats, Ints
 from .sampling import resolve_sampler
+
+Table = NDArray[np.uint8]
 
 # Half-widths in units of the extent of the data: 15, from wide to narrow, 7 octaves.
 WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)
 # Points of which a model's band is counted; more would tell hardly more.
 _POINTS = 50_000
 _BLOCK = 256
+_TABLE_BYTES = 64 * 2**20
 _BEST = 0.02  # the share of models that show the noise
 _EXPECTED_AT_LEAST = 0.001
 # So many bands are expected by chance to be as striking as one that counts.
@@ -60,52 +64,78 @@ class Bands:
 
 
 def measure_bands(
-    X: Floats, models: ModelSet, stream: Stream, *, points: int = _POINTS, n_jobs: int | None = None
-) -> Bands:
-    """The bands of all models, from at most `points` of the rows of X. O(n m)."""
-    family = models.family
+    X: Floats,
+    models: ModelSet,
+    own: OwnModels,
+    stream: Stream,
+    *,
+    points: int = _POINTS,
+    n_jobs: int | None = None,
+    keep: bool = False,
+) -> tuple[Bands, Table | None]:
+    """The bands of all models, from at most `points` of the rows of X. O(n m).
+
+    A row has no say about the models that it was a sample of, told by its content. keep:
+    return the table of bands too, if it is that of all rows and not too large.
+    """
     rows = choose(stream, len(X), points)
-    widths = extent(family, X) * WIDTHS
-    counts = _counts(X[rows], models, widths, n_jobs)
+    widths = extent(models.family, X) * WIDTHS
+    keep = keep and len(rows) == len(X) and len(X) * len(models) <= _TABLE_BYTES
+    table = np.empty((len(X), len(models)), np.uint8) if keep else None
+    starts = range(0, len(rows), _BLOCK)
+    parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
+        delayed(_block_counts)(
+            X[rows[start : start + _BLOCK]], models, widths, own,
+            None if table is None else table[start : start + _BLOCK],
+        )
+        for start in starts
+    )  # fmt: skip
+    counts = np.zeros((len(models), len(widths)), np.int64)
+    for part in parts:
+        counts += part
+    return _bands(counts, widths, models, models.family.codimension(X.shape[1])), table
+
+
+def _block_counts(
+    X: Floats, models: ModelSet, widths: Floats, own: OwnModels, table: Table | None
+) -> Any:
+    bins = band_table(X, models, widths, own, table)
+    counts = np.zeros((len(models), len(widths)), np.int32)
+    count_bins(bins, np.arange(len(X)), 1, counts)
+    return counts
+
+
+def band_table(
+    X: Floats, models: ModelSet, widths: Floats, own: OwnModels, out: Table | None = None
+) -> Table:
+    """(n, m) the narrowest band of each model that each row lies in; NO_BAND for none, and for
+    the models that the row was a sample of."""
+    table = np.empty((len(X), len(models)), np.uint8) if out is None else out
+    starts, ends = own.of(X)
+    for rows, R in residual_blocks(X, [models]):
+        band_bins(R, widths, starts[rows], ends[rows], own.columns, table[rows])
+    return table
+
+
+def _bands(counts: Ints, widths: Floats, models: ModelSet, codimension: int) -> Bands:
     within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    sampled = np.isin(models.samples, rows) if len(rows) < len(X) else np.ones(models.samples.shape)
-    own = sampled.sum(axis=1).astype(np.int64)
-    ratios = log_likelihood_ratios(within, own, family.codimension(X.shape[1]))
-    at = np.argmax(ratios, axis=1)
-    each = np.arange(len(models))
-    ratio = ratios[each, at]
-    gain = ratio / np.maximum(models.samples.shape[1] + 1, within[each, at])
+    ratios = log_likelihood_ratios(within, codimension)
+    at, each = np.argmax(ratios, axis=1), np.arange(len(models))
+    size, ratio = models.samples.shape[1], ratios[each, at]
+    # The band's points are those counted and the sample itself.
+    gain = ratio / np.maximum(size + 1, size + within[each, at])
     best = np.sort(ratios, axis=0)[-max(1, round(_BEST * len(models))) :].mean(axis=0)
     sigma = float(widths[np.argmax(best)] / 2) if best.max() > 0 else np.nan
     return Bands(sigma, widths[at], ratio, gain)
 
 
-def _counts(X: Floats, models: ModelSet, widths: Floats, n_jobs: int | None) -> Ints:
-    """(m, w) how many points have widths[b + 1] < r <= widths[b]."""
-    parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(_block_counts)(X[start : start + _BLOCK], models, widths)
-        for start in range(0, len(X), _BLOCK)
-    )
-    counts = np.zeros((len(models), len(widths)), np.int64)
-    for part in parts:
-        counts += part
-    return counts
-
-
-def _block_counts(X: Floats, models: ModelSet, widths: Floats) -> Any:
-    counts = np.zeros((len(models), len(widths)), np.int32)
-    for _, R in residual_blocks(X, [models]):
-        histogram(R, widths, counts)
-    return counts
-
-
-def log_likelihood_ratios(within: Ints, own: Ints, codimension: int) -> Floats:
+def log_likelihood_ratios(within: Ints, codimension: int) -> Floats:
     """(m, w): k ln(k / E) - (k - E) where the band holds more than expected, else 0.
 
-    within (m, w) counts the points of each band; k is that without the model's own
-    sample, E what an even spread of the widest band's points gives.
+    within (m, w): k, the points of each band without the model's own sample; E is what an
+    even spread of the widest band's points gives.
     """
-    k = np.maximum(within - own[:, None], 0).astype(np.float64)
+    k = within.astype(np.float64)
     expected = k[:, :1] * (WIDTHS / WIDTHS[0]) ** codimension + _EXPECTED_AT_LEAST
     ratios: Floats = np.zeros(k.shape)
     more = k > expected
@@ -174,5 +204,6 @@ def estimate_sigma(
 
 def rough_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
     """sigma from at most 1,000 points and 2,000 models, where nothing needs more."""
-    bands = measure_bands(X, models.first(2000), stream, points=1000)
+    models = models.first(2000)
+    bands, _ = measure_bands(X, models, own_models([models]), stream, points=1000)
     return bands.sigma if np.isfinite(bands.sigma) else fallback_sigma(X, models)

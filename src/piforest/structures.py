@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ._kernels.structures import NO_BAND, band_bins, count_bins
+from ._kernels.scales import NO_BAND, count_bins
 from ._random import Stream, mix
 from .families import extent
-from .models import ModelSet, OwnModels, own_models, residual_blocks
+from .models import ModelSet, OwnModels, own_models
 from .protocols import Bools, Floats, Ints, ModelFamily
-from .scales import WIDTHS, least_ratio, log_likelihood_ratios
+from .scales import WIDTHS, Table, band_table, least_ratio, log_likelihood_ratios
 
 # Points within so many half-widths belong to a structure, and are taken away with it.
 REACH = 3.0
@@ -62,15 +62,14 @@ def relative_distances(X: Floats, structures: list[Structure]) -> Floats:
 class Bank:
     """Which band of every model every point lies in; sums of it change as points leave."""
 
-    def __init__(self, X: Floats, models: ModelSet, own: OwnModels | None = None) -> None:
+    def __init__(
+        self, X: Floats, models: ModelSet, own: OwnModels | None = None, bins: Table | None = None
+    ) -> None:
         self.X, self.models = X, models
         self.widths = extent(models.family, X) * WIDTHS
         self.codimension = models.family.codimension(X.shape[1])
-        self.bins = np.empty((len(X), len(models)), np.uint8)
         own = own_models([models]) if own is None else own
-        starts, ends = own.of(X)
-        for rows, R in residual_blocks(X, [models]):
-            band_bins(R, self.widths, starts[rows], ends[rows], own.columns, self.bins[rows])
+        self.bins = band_table(X, models, self.widths, own) if bins is None else bins
 
     def greedy(
         self, active: Bools, reach: float, ahead: bool = False
@@ -136,13 +135,12 @@ class Bank:
 
     def _ratios(self, counts: Any) -> Floats:
         within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-        return log_likelihood_ratios(within, np.zeros(len(counts), np.int64), self.codimension)
+        return log_likelihood_ratios(within, self.codimension)
 
     def best_width(self, R: Floats, sample_size: int) -> tuple[Ints, Floats]:
         """For residuals R (rows, m): which width is most striking, and its log ratio, (m,)."""
         within = np.stack([(w >= R).sum(axis=0) for w in self.widths], axis=1)
-        own = np.full(R.shape[1], sample_size)
-        ratios = log_likelihood_ratios(within, own, self.codimension)
+        ratios = log_likelihood_ratios(np.maximum(within - sample_size, 0), self.codimension)
         at = np.argmax(ratios, axis=1)
         return at, ratios[np.arange(len(at)), at]
 

@@ -65,6 +65,42 @@ def products(indptr, indices, data, ends, rows, values, out):
 
 
 @jit
+def upper_products(indptr, indices, data, ends, rows, values, first, out):
+    """As `products` for pool rows from `first` on with the pool, but only from each row on.
+
+    out (rows, pool). Rows ascend within a column, so the part from a row on starts where
+    that row stands, and moves on with it: half the steps of `products`.
+    """
+    cursors = ends[:-1].copy()
+    if first > 0:
+        for c in range(cursors.shape[0]):
+            low, high = ends[c], ends[c + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if rows[middle] < first:
+                    low = middle + 1
+                else:
+                    high = middle
+            cursors[c] = low
+    for i in range(out.shape[0]):
+        sums = out[i]
+        for e in range(indptr[first + i], indptr[first + i + 1]):
+            c = np.int64(indices[e])
+            value = sums.dtype.type(data[e])
+            for f in range(cursors[c], ends[c + 1]):
+                sums[rows[f]] += value * sums.dtype.type(values[f])
+            cursors[c] += 1
+
+
+@jit
+def mirror(D):
+    """The lower triangle of a square table from its upper one."""
+    for i in range(D.shape[0]):
+        for j in range(i):
+            D[i, j] = D[j, i]
+
+
+@jit
 def fill_columns(indptr, indices, data, cursors, first, out):
     """out (n, width) = the columns from `first` on; cursors (n,) move past them. O(entries)."""
     last = first + out.shape[1]

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import thresholds
+from .._kernels.sparse import mirror
 from .._progress import Progress
 from .._random import Stream
 from .._validation import (
@@ -136,11 +137,27 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             )
         empty = PooledForest(metric, pool, flat)
         with progress.stage(f"distances within a pool of {len(pool)}"):
-            D = self._blocks(rows, empty.table, empty.block_rows)
+            D = self._own_table(empty, rows)
         if soft:
             check_bounded(metric.name, D)
         with progress.stage(f"{self.n_estimators} trees"):
             self.forest_ = empty.grow(D, self.n_estimators, stream, self.n_jobs)
+        return D
+
+    def _own_table(self, pooled: PooledForest, rows: Any) -> Floats:
+        """Distances (pool, pool); half of them are enough where the metric knows how."""
+        if not hasattr(pooled.metric, "upper"):
+            return self._blocks(rows, pooled.table, pooled.block_rows)
+        size = pooled.block_rows
+        starts = range(0, len(rows), size)
+        tracked = Progress(self.verbose).track(starts, len(starts), "rows")
+        D = np.concatenate(
+            Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(pooled.upper_table)(start, min(start + size, len(rows)))
+                for start in tracked
+            )
+        )
+        mirror(D)
         return D
 
     def _score_training(self, X: Any, rows: Any, D: Floats) -> None:

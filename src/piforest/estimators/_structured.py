@@ -31,7 +31,7 @@ class StructuredDetector(Detector):
 
     @property
     def null_scores_(self) -> Floats:
-        """Scores of 500 points drawn uniformly from the box of the data, ascending."""
+        """Scores of 250 points drawn uniformly from the box of the data, ascending."""
         null: Floats = self._once("null", self._score_null)
         return null
 
@@ -100,13 +100,17 @@ class StructuredDetector(Detector):
     def _votes(self, points: Floats, scores: Floats) -> Bools:
         """Which points are anomalous by the majority of three votes."""
         ceiling = self._ceiling()
-        bank = Bank(self._points, self.embedding_.models_[0], self.embedding_._own)
+        bank = self._bank()
         found = greedy_structures(bank, labels.NEAR)
         distances = relative_distances(points, found)
         far = np.all(distances > labels.NEAR, axis=1)
         return labels.votes(
             np.minimum(scores, ceiling), np.minimum(self.null_scores_, ceiling), far
         )
+
+    def _bank(self) -> Bank:
+        models, own = self.embedding_.models_[0], self.embedding_._own
+        return Bank(self._points, models, own, self._known.get("table"))
 
     def _ceiling(self) -> float:
         """The score of a row that descends but is far from every seed. Rows that prefer
@@ -126,7 +130,7 @@ class StructuredDetector(Detector):
         normal = np.ones(len(self._points), np.bool_)
         if self._has_null:
             normal = scores <= self._auto_threshold(self.scores_, None)
-        bank = Bank(self._points, self.embedding_.models_[0], self.embedding_._own)
+        bank = self._bank()
         found = find_structures(bank, normal, Stream(self._key).child("structures"))
         return [each.with_members(self._pool_rows[each.members]) for each in found]
 

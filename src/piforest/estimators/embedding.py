@@ -30,6 +30,7 @@ from ..protocols import Floats, Kernel
 from ..sampling import resolve_sampler
 from ..scales import (
     Bands,
+    Table,
     fallback_sigma,
     kernel_scales,
     measure_bands,
@@ -146,6 +147,11 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def fit(self, X: Any, y: Any = None, *, quality: Any = None, groups: Any = None) -> Self:
         """Draw the models. y is ignored; quality and groups (n,) go to the sampler."""
+        self._fit(X, quality, groups, keep=False)
+        return self
+
+    def _fit(self, X: Any, quality: Any, groups: Any, keep: bool) -> Table | None:
+        """Fit, and return the table of bands if it is to be kept and was made."""
         forget_fit(self)
         family = resolve_family(self.family)
         sampler = resolve_sampler(self.sampler)
@@ -167,11 +173,13 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 quality=_column("quality", quality, len(X), np.float64),
                 groups=_column("groups", groups, len(X), None),
             )
-        self.models_ = [self._scaled(X, models, stream.child("sigma"))]
-        self._own = None if self.own_votes else own_models(self.models_)
+        own = own_models([models])
+        scaled, table = self._scaled(X, models, own, stream.child("sigma"), keep)
+        self.models_ = [scaled]
+        self._own = None if self.own_votes else own
         self.n_models_ = len(models)
         self._n_features_out = len(models)
-        return self
+        return table
 
     def transform(self, X: Any) -> scipy.sparse.csr_array:
         """Preferences, a sparse array of float32, shape (n, m), values in [0, 1]."""
@@ -192,19 +200,24 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if not (isinstance(self.n_models, str) and self.n_models == "auto"):
             check_integer("n_models", self.n_models, 1, "n_models='auto' takes 10 for each point.")
 
-    def _scaled(self, X: Floats, models: ModelSet, stream: Stream) -> ModelSet:
+    def _scaled(
+        self, X: Floats, models: ModelSet, own: OwnModels, stream: Stream, keep: bool
+    ) -> tuple[ModelSet, Table | None]:
         """The models with their scale and weight; sets sigma_ and bands_."""
         given = None if self.sigma == "auto" else float(self.sigma)
         self.bands_ = None
         if self.scale == "fixed" and self.weighting == "none":
             with Progress(self.verbose).stage("sigma"):
                 self.sigma_ = rough_sigma(X, models, stream) if given is None else given
-            return replace(models, scale=np.full(len(models), self.sigma_))
+            return replace(models, scale=np.full(len(models), self.sigma_)), None
         with Progress(self.verbose).stage("width and weight of each model"):
-            self.bands_ = bands = measure_bands(X, models, stream, n_jobs=self.n_jobs)
+            self.bands_, table = measure_bands(
+                X, models, own, stream, n_jobs=self.n_jobs, keep=keep
+            )
+            bands = self.bands_
         if not bands.gain.any():
             self.sigma_ = fallback_sigma(X, models) if given is None else given
-            return replace(models, scale=np.full(len(models), self.sigma_))
+            return replace(models, scale=np.full(len(models), self.sigma_)), table
         self.sigma_ = bands.sigma if given is None else given
         off = given is not None and not 1 / _FAR_OFF <= given / bands.sigma <= _FAR_OFF
         if off and bands.ratio.max() > bands.least_ratio:
@@ -213,11 +226,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 f"{models.family.name!r} in X look as if it were {bands.sigma:.3g}; "
                 "sigma='auto' takes that."
             )
-        scale, weight = (
-            kernel_scales(bands, self.scale, given),
-            model_weights(bands, self.weighting),
-        )
-        return replace(models, scale=scale, weight=weight)
+        scale = kernel_scales(bands, self.scale, given)
+        weight = model_weights(bands, self.weighting)
+        return replace(models, scale=scale, weight=weight), table
 
     def _embed(self, X: Floats) -> SparseRows:
         """Preferences of validated rows, in fixed point."""

@@ -156,7 +156,9 @@ class PreferenceIsolationForest(StructuredDetector):
         metric = self._resolve_metric()
         stream = Stream.from_random_state(self.random_state)
         points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        self.embedding_ = self._embedding(stream).fit(X, quality=quality, groups=groups)
+        self.embedding_ = self._embedding(stream)
+        auto = isinstance(self.contamination, str) and not self.own_votes
+        table = self.embedding_._fit(X, quality, groups, keep=auto)
         X = points
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
         self._pool_rows, self._points, self._key, self._known = chosen, X[chosen], stream.key, {}
@@ -164,7 +166,10 @@ class PreferenceIsolationForest(StructuredDetector):
         D = self._grow(metric, pool, pool, stream.child("trees"), soft=self.path == "soft")
         self.max_samples_ = self.forest_.forest.max_samples
         self._score_training(X, pool, D)
+        if len(chosen) == len(X):
+            self._known["table"] = table
         self._set_threshold()
+        self._known.pop("table", None)
         return self
 
     @property

@@ -57,6 +57,12 @@ class PooledForest:
         check_table(D, f"metric {self.metric.name!r}", (len(rows), len(self.pool)))
         return D
 
+    def upper_table(self, start: int, stop: int) -> Floats:
+        """Rows start to stop of the pool's own table, right from the diagonal on: for metrics
+        that can leave the other half out."""
+        D: Floats = self.metric.upper(self._index, start, stop)  # type: ignore[attr-defined]
+        return D
+
     def path_lengths(self, rows: Any, D: Floats | None = None) -> Floats:
         """(rows, t); D is their table where it is known already."""
         lengths = self.forest.path_lengths(self.table(rows) if D is None else D)

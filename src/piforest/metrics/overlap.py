@@ -49,6 +49,13 @@ class InvertedRows:
             object.__setattr__(self, name, value)
 
 
+def _dtype(rows: SparseRows, pool: SparseRows) -> Any:
+    """What holds the sum over all shared columns."""
+    if not (rows.exact and pool.exact):
+        return np.float64
+    return np.int32 if rows.n_columns <= _COLUMNS_FOR_INT32 else np.int64
+
+
 def _is_dense(rows: SparseRows, index: InvertedRows) -> bool:
     """Would matrix products be cheaper than running down the columns of the pool?"""
     in_rows = np.bincount(rows.indices, minlength=rows.n_columns)
@@ -79,15 +86,26 @@ class _Overlap:
         rows = self.rows(B)
         return InvertedRows(rows, self._sums(rows))
 
+    def upper(self, index: InvertedRows, start: int, stop: int) -> Floats:
+        """Rows start to stop of the pool's own table; right from column `start` on, at least."""
+        pool = index.pool
+        rows = pool[start:stop]
+        if self._kernel is not sparse.products or (pool.exact and _is_dense(rows, index)):
+            return self.pairwise(rows, index)
+        shared = np.zeros((len(rows), len(pool)), _dtype(pool, pool))
+        sparse.upper_products(
+            pool.indptr, pool.indices, pool.data, index.ends, index.rows, index.values, start,
+            shared,
+        )  # fmt: skip
+        return self._distance(shared, index.sums[start:stop], index.sums)
+
     def pairwise(self, A: Any, B: Any) -> Floats:
         rows = self.rows(A)
         index = B if isinstance(B, InvertedRows) else self.prepare(B)
         pool = index.pool
         check_same_columns(rows.n_columns, pool.n_columns)
         exact = rows.exact and pool.exact
-        narrow = exact and rows.n_columns <= _COLUMNS_FOR_INT32
-        dtype = np.int32 if narrow else np.int64 if exact else np.float64
-        shared = np.zeros((len(rows), len(pool)), dtype)
+        shared = np.zeros((len(rows), len(pool)), _dtype(rows, pool))
         if exact and self._kernel is sparse.products and _is_dense(rows, index):
             _dense_products(rows, index, shared)
         else:
