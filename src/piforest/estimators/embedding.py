@@ -62,7 +62,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X. "auto" estimates it.
     n_models : int or "auto", default="auto"
-        Models to keep, degenerate ones not counted. "auto" is 10 n, at most 10,000.
+        Models to keep, degenerate ones not counted. "auto" is 10 n, but from 5,000 to
+        10,000.
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
         (r, sigma) that does not increase in r.
@@ -162,7 +163,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_family_fits(family, *X.shape)
         check_magnitude(X)
         progress = Progress(self.verbose)
-        n_models = min(10 * len(X), 10_000) if self.n_models == "auto" else self.n_models
+        n_models = auto_models(len(X)) if self.n_models == "auto" else self.n_models
         with progress.stage(f"{n_models} models of family {family.name!r}"):
             models, self.n_degenerate_ = draw_models(
                 X,
@@ -198,7 +199,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if not (isinstance(self.sigma, str) and self.sigma == "auto"):
             check_positive("sigma", self.sigma, "sigma='auto' estimates the noise from the data.")
         if not (isinstance(self.n_models, str) and self.n_models == "auto"):
-            check_integer("n_models", self.n_models, 1, "n_models='auto' takes 10 for each point.")
+            check_integer("n_models", self.n_models, 1, "n_models='auto' takes 5,000 to 10,000.")
 
     def _scaled(
         self, X: Floats, models: ModelSet, own: OwnModels, stream: Stream, keep: bool
@@ -243,6 +244,11 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 delayed(self._embed)(X[start : start + _BLOCK]) for start in tracked
             )
         )
+
+
+def auto_models(n: int, fewest: int = 5000) -> int:
+    """How many models n points are described by, where nothing else is asked for."""
+    return min(max(10 * n, fewest), 10_000)
 
 
 def _column(name: str, values: Any, n: int, dtype: Any) -> Any:

@@ -15,7 +15,7 @@ from ..metrics import as_rows, resolve_metric
 from ..models import ModelSet
 from ..protocols import Floats, Metric
 from ._structured import StructuredDetector
-from .embedding import PreferenceEmbedding
+from .embedding import PreferenceEmbedding, auto_models
 
 PATHS = ["depth", "soft"]
 
@@ -35,7 +35,8 @@ class PreferenceIsolationForest(StructuredDetector):
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X. "auto" estimates it.
     n_models : int or "auto", default="auto"
-        Models to keep, degenerate ones not counted. "auto" is 10 n, at most 10,000.
+        Models to keep, degenerate ones not counted. "auto" is 10 n, but from 5,000 to
+        10,000: few points need more models to be told apart.
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
         (r, sigma) that does not increase in r. Cut at 3 sigma, or where a kernel of
@@ -156,7 +157,7 @@ class PreferenceIsolationForest(StructuredDetector):
         metric = self._resolve_metric()
         stream = Stream.from_random_state(self.random_state)
         points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        self.embedding_ = self._embedding(stream)
+        self.embedding_ = self._embedding(stream, len(points))
         auto = isinstance(self.contamination, str) and not self.own_votes
         table = self.embedding_._fit(X, quality, groups, keep=auto)
         X = points
@@ -197,11 +198,15 @@ class PreferenceIsolationForest(StructuredDetector):
             )
         return metric
 
-    def _embedding(self, stream: Stream) -> PreferenceEmbedding:
+    # The paper takes 10 n models however few points there are.
+    _fewest_models = 5000
+
+    def _embedding(self, stream: Stream, n: int) -> PreferenceEmbedding:
+        auto = isinstance(self.n_models, str) and self.n_models == "auto"
         return PreferenceEmbedding(
             self.family,
             sigma=self.sigma,
-            n_models=self.n_models,
+            n_models=auto_models(n, self._fewest_models) if auto else self.n_models,
             kernel=self.kernel,
             sampler=self.sampler,
             scale=self.scale,
@@ -287,6 +292,7 @@ class PIF(PreferenceIsolationForest):
     scale = "fixed"
     weighting = "none"
     own_votes = True
+    _fewest_models = 1
     path = "depth"
     metric = "tanimoto"
     branching = 2
