@@ -241,3 +241,21 @@ def test_unknown_sets_are_named():
         load_synthetic2d("circle33")
     with pytest.raises(ValueError, match="Did you mean 'physics'"):
         load_adelaidermf("fysics")
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "load"),
+    [
+        ("synthetic2d/stair3.csv", "stair3", load_synthetic2d),
+        ("adelaidermf/physics.mat", "physics", load_adelaidermf),
+        ("adelaidermf/johnsona.csv", "johnsona", load_adelaidermf),
+    ],
+)
+@pytest.mark.parametrize("content", [b"", b"x,y,structure\n", b"MATLAB 5.0 MAT-file" * 9])
+def test_damaged_files_are_named(tmp_path, monkeypatch, place, name, load, content):
+    monkeypatch.setenv("PIFOREST_DATA", str(tmp_path))
+    path = tmp_path / place
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"{path.name} cannot be read, it may be damaged"):
+        load(name)

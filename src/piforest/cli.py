@@ -68,17 +68,19 @@ def _parser() -> argparse.ArgumentParser:
         "cores. An interrupted run goes on where it stopped.",
     )
     reproduce.add_argument(
-        "--out", type=Path, default=Path("reproduction"), metavar="FOLDER",
+        "--out", type=_folder, default=Path("reproduction"), metavar="FOLDER",
         help="where the page and the finished cells go (default: %(default)s)",
     )  # fmt: skip
     reproduce.add_argument(
         "--only", type=_parts, default=list(_PARTS), metavar="NAMES",
         help=f"some of {','.join(_PARTS)}, separated by commas (default: all)",
     )  # fmt: skip
-    reproduce.add_argument("--quick", action="store_true", help="two runs of a few sets")
-    reproduce.add_argument("--runs", type=_count, default=10, help="default: %(default)s")
+    reproduce.add_argument("--quick", action="store_true", help="a few sets, two runs")
+    reproduce.add_argument("--runs", type=_count, help="default: 10, with --quick 2")
     reproduce.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
-    reproduce.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
+    reproduce.add_argument(
+        "--jobs", type=_jobs, default=-1, help="processes, -1 for all cores (default: %(default)s)"
+    )
     reproduce.set_defaults(command=_reproduce)
     return parser
 
@@ -104,11 +106,17 @@ def _demo(args: argparse.Namespace) -> None:
 
 
 def _parts(text: str) -> list[str]:
-    names = text.split(",")
+    names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in _PARTS:
             raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(_PARTS)}")
     return names
+
+
+def _jobs(text: str) -> int:
+    if text != "-1" and (not text.isdecimal() or int(text) < 1):
+        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 1, or -1")
+    return int(text)
 
 
 def _count(text: str) -> int:
@@ -121,6 +129,12 @@ def _seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**32:
         raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 0 to 2**32 - 1")
     return int(text)
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("a folder must have a name")
+    return Path(text)
 
 
 def _picture(text: str) -> Path:

@@ -7,6 +7,8 @@ environment variable PIFOREST_DATA names, else in piforest's cache folder.
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ _MOTIONS = (
     "breadtoy breadtoycar carchipscube cube cubebreadtoychips cubechips cubetoy dinobooks game "
     "gamebiscuit toycubecar"
 )
+_WITHOUT_IMAGES = ("johnsona", "johnsonb")
 ADELAIDERMF = {
     **dict.fromkeys(_PLANES.split(), "homography"),
     **dict.fromkeys(_MOTIONS.split(), "fundamental"),
@@ -87,8 +90,7 @@ def load_synthetic2d(
     check_choice("name", name, list(SYNTHETIC2D))
     check_share("anomaly_share", anomaly_share)
     family, sigma = SYNTHETIC2D[name]
-    path = _existing("synthetic2d", f"{name}.csv")
-    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    table = _read(name, _table)
     normal, structure = table[:, :2], table[:, 2].astype(np.int64)
     stream = Stream.from_random_state(random_state)
     low, high = normal.min(axis=0), normal.max(axis=0)
@@ -120,7 +122,7 @@ def load_adelaidermf(name: str, *, return_X_y: bool = False, as_frame: bool = Fa
     published (johnsona, johnsonb); family.
     """
     check_choice("name", name, list(ADELAIDERMF))
-    parts = _read_csv(name) if name in ("johnsona", "johnsonb") else _read_mat(name)
+    parts = _read(name, _from_table if name in _WITHOUT_IMAGES else _from_mat)
     return as_bunch(
         parts["data"],
         parts["target"],
@@ -134,14 +136,42 @@ def load_adelaidermf(name: str, *, return_X_y: bool = False, as_frame: bool = Fa
     )
 
 
-def _read_csv(name: str) -> Bunch:
-    table = np.loadtxt(_existing("adelaidermf", f"{name}.csv"), delimiter=",", skiprows=1)
+def data_file(name: str) -> Path:
+    """Where the file of a set is looked for."""
+    kind = "synthetic2d" if name in SYNTHETIC2D else "adelaidermf"
+    suffix = "csv" if name in (*SYNTHETIC2D, *_WITHOUT_IMAGES) else "mat"
+    return data_folder() / kind / f"{name}.{suffix}"
+
+
+def _read(name: str, reader: Callable[[Path], Any]) -> Any:
+    path = data_file(name)
+    if not path.is_file():
+        kind = path.parent.name
+        raise FileNotFoundError(
+            f"there is no {path}. Set the environment variable PIFOREST_DATA to the folder that "
+            f"holds {kind}/"
+            + (", or get it with fetch_adelaidermf." if kind == "adelaidermf" else ".")
+        )
+    try:
+        return reader(path)
+    except Exception as error:  # whatever a broken file makes SciPy or NumPy raise
+        raise ValueError(f"{path} cannot be read, it may be damaged: {error}") from error
+
+
+def _table(path: Path) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # NumPy only warns of a file without rows
+        return np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+
+
+def _from_table(path: Path) -> Bunch:
+    table = _table(path)
     target = table[:, 4].astype(np.int64)
     return Bunch(data=table[:, :4], target=target, quality=None, images=None)
 
 
-def _read_mat(name: str) -> Bunch:
-    content = scipy.io.loadmat(_existing("adelaidermf", f"{name}.mat"))
+def _from_mat(path: Path) -> Bunch:
+    content = scipy.io.loadmat(path)
     return Bunch(
         # Rows 2 and 5 are the ones of homogeneous coordinates.
         data=np.ascontiguousarray(content["data"][[0, 1, 3, 4]].T, np.float64),
@@ -149,14 +179,3 @@ def _read_mat(name: str) -> Bunch:
         quality=content["score"].ravel().astype(np.float64),
         images=(content["img1"], content["img2"]),
     )
-
-
-def _existing(*parts: str) -> Path:
-    path = data_folder().joinpath(*parts)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no {path}. Set the environment variable PIFOREST_DATA to the folder that "
-            f"holds {parts[0]}/"
-            + (", or get it with fetch_adelaidermf." if parts[0] == "adelaidermf" else ".")
-        )
-    return path

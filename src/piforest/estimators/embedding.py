@@ -93,6 +93,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     models_ : list of ModelSet
         Parameters, minimal samples, scale and weight of the models.
     sigma_ : float
+        As given, or estimated.
+    bands_ : Bands or None
+        Width and gain of each model's band, where they were measured.
     n_models_ : int
     n_degenerate_ : int
         Minimal samples that were dropped because they determine no model of the

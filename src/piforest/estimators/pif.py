@@ -41,14 +41,22 @@ class PreferenceIsolationForest(StructuredDetector):
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
         (r, sigma) that does not increase in r. Cut at 3 sigma, or where a kernel of
         your own says.
-    sampler : str or Sampler, default="uniform"
-        Which points make a minimal sample.
-    scale : {"fixed"}, default="fixed"
-        One sigma for all models.
-    weighting : {"none"}, default="none"
-        All models count the same.
-    path : {"depth"}, default="depth"
-        What an edge of a tree counts: 1.
+    sampler : {"mixed", "uniform"} or Sampler, default="mixed"
+        Which points make a minimal sample: every other one at random and the others
+        neighbours, at all scales; or all at random.
+    scale : {"adaptive", "own", "fixed"}, default="adaptive"
+        The kernel's sigma for each model. "own": half the width at which its band is
+        most striking against its surroundings; "fixed": `sigma`; "adaptive": between
+        the two.
+    weighting : {"gain", "none"}, default="gain"
+        How much a preference for a model counts: how telling the model's band is, or
+        all the same.
+    own_votes : bool, default=False
+        May a point prefer the models that it was itself a sample of? Without these
+        votes, training points and new points are comparable.
+    path : {"soft", "depth"}, default="soft"
+        What an edge of a tree counts: 2 - distance to the seed, or 1. "soft" needs a
+        metric with distances of at most 1.
     metric : str, Metric or callable, default="tanimoto"
         Distance between preferences.
     n_estimators : int, default=100
@@ -63,9 +71,8 @@ class PreferenceIsolationForest(StructuredDetector):
         and time of a score do not grow with n beyond it.
     contamination : "auto" or float in (0, 1), default="auto"
         Share of the training points to flag: at most contamination * n, or the
-        whole block of ties at the top. "auto" splits the training scores into two
-        classes (Otsu), which flags something even where nothing is anomalous, and
-        too much where anomalies are few: give a share if you know it.
+        whole block of ties at the top. "auto" finds out by comparison with points
+        drawn at random (Otsu's threshold with own_votes=True).
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -82,6 +89,11 @@ class PreferenceIsolationForest(StructuredDetector):
     offset_ : float
         `decision_function = score_samples - offset_`.
     sigma_ : float
+        As given, or estimated.
+    structures_ : list of Structure
+        The structures of the data, found when first asked for.
+    null_scores_ : ndarray
+        Scores of random points, which `p_values` compares with.
     models_ : list of ModelSet
     embedding_ : PreferenceEmbedding
     forest_ : PooledForest

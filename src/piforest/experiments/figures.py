@@ -81,7 +81,8 @@ def sets(seed: int) -> Any:
     figure, axes = plt.subplots(2, 7, figsize=(17.5, 6), layout="constrained")
     for (name, (family, sigma)), column in zip(SYNTHETIC2D.items(), axes.T):
         X, y = load_synthetic2d(name, random_state=seed, return_X_y=True)
-        scores = PIF(family, sigma=sigma, random_state=seed).fit(X).scores_
+        n_models = table_of(name).models_per_point * len(X)
+        scores = PIF(family, sigma=sigma, n_models=n_models, random_state=seed).fit(X).scores_
         plot_truth(X, y, column[0], title=name)
         column[0].get_legend().remove()
         plot_scores(X, scores, column[1], colorbar=False)
@@ -164,8 +165,8 @@ FIGURES: dict[str, tuple[Callable[[int], Any], str]] = {
     "tree": (
         tree,
         "A PI-Tree with branching factor b = 3 and height limit l = 3 over 27 points of the plane. "
-        "The heavier a line, the nearer to the root its split. The most isolated points fall into "
-        "leaves at small depth: path lengths grow from leaf a on.",
+        "The heavier a line, the nearer to the root its split. A point alone is likely to be cut "
+        "off early, though not in every tree; path lengths grow from leaf a on.",
     ),
     "circles": (
         circles,

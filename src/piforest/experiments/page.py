@@ -49,12 +49,15 @@ th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align
   vertical-align: top; white-space: nowrap }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
   background: var(--page) }
-thead th { background: var(--head); position: sticky; top: 0 } tbody tr:last-child td {
+thead th, thead th:first-child { background: var(--head) }
+@media (max-width: 40rem) { th:first-child, td:first-child { position: static;
+  white-space: normal } } tbody tr:last-child td {
   border-bottom: 2px solid var(--line) }
 small { display: block; color: var(--dim) } .up { color: var(--good) } .down { color: var(--bad) }
 figure { margin: 1.5rem 0 2.5rem } figcaption { max-width: 50rem; color: var(--dim) }
 img { max-width: 100%; height: auto; background: #fff; border-radius: 4px }
-.pairs { display: grid; grid-template-columns: repeat(auto-fill, minmax(26rem, 1fr)); gap: 1rem }
+.pairs { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)) }
 .pairs figure { margin: 0 } code { background: var(--head); padding: 0 .2rem; border-radius: 3px }
 """
 
@@ -124,13 +127,14 @@ def _table(grid: Grid) -> str:
 
 def _cell(text: str) -> str:
     """ "mean ± deviation (printed, difference)" on three lines; anything else as it is."""
-    found = re.fullmatch(r"(.+) ± (\S+) \((\S+), ([+-]\S+)\)", text)
+    found = re.fullmatch(r"(\S+)(?: ± (\S+))? \((\S+), ([+-]\S+)\)", text)
     if not found:
         return _inline(text)
     mean, deviation, printed, gap = found.groups()
     shade = "up" if float(gap) > 0.02 else "down" if float(gap) < -0.02 else ""
+    spread = f"<small>± {deviation}</small>" if deviation else ""
     return (
-        f"{_inline(mean)}<small>± {deviation}</small><small>printed {printed}</small>"
+        f"{_inline(mean)}{spread}<small>printed {printed}</small>"
         f'<small class="{shade}">{gap}</small>'
     )
 

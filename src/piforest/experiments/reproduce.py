@@ -10,12 +10,12 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from .._files import whole_file
-from ..datasets.published import ADELAIDERMF, SYNTHETIC2D, data_folder
+from ..datasets.published import ADELAIDERMF, SYNTHETIC2D, data_file, data_folder
 from .content import TITLE, content
 from .curves import share_curves
 from .figures import FIGURES
 from .page import Picture, to_html, to_markdown
-from .run import Cell, run_jobs, with_bar
+from .run import Cell, finished_cells, run_jobs, with_bar
 from .settings import (
     SHARE_SETS,
     SHARES,
@@ -38,7 +38,7 @@ def reproduce(
     out: Path,
     *,
     only: Sequence[str] = PARTS,
-    runs: int = 10,
+    runs: int | None = None,
     quick: bool = False,
     seed: int = 0,
     n_jobs: int = -1,
@@ -47,31 +47,61 @@ def reproduce(
     """Make the tables and figures in the folder `out` and return the path of its `index.html`.
 
     Every finished cell is kept in `out/cells`, so that the same call goes on where an
-    interrupted one stopped. quick: two runs of a few sets.
+    interrupted one stopped. only: the parts to make; the page shows the others too if they
+    are there. runs: 10 without it. quick: a few sets, and 2 runs without `runs`.
     """
-    runs = 2 if quick else runs
-    known = [*SYNTHETIC2D, *ADELAIDERMF]
-    wanted = [name for name in known if not quick or name in (*QUICK, *SHARE_SETS)]
-    there = [name for name in wanted if _is_there(name)]
-    _say_missing([name for name in wanted if name not in there], say)
-    jobs = _jobs(only, there, runs, quick, seed)
-    if not jobs and not {"figures", "pairs"} & set(only):
+    runs = runs or (2 if quick else 10)
+    wanted = _sets(PARTS, quick)
+    there = [name for name in wanted if data_file(name).is_file()]
+    needed = _sets(only, quick)
+    _say_missing([name for name in needed if name not in there], say)
+    parts = _jobs(there, runs, quick, seed)
+    jobs = [job for part in only for job in parts.get(part, [])]
+    pairs = [name for name in there if name in _sets(["pairs"], quick)]
+    if not jobs and not ("figures" in only or ("pairs" in only and pairs)):
         raise FileNotFoundError("there are no data to run on.")
-    out.mkdir(parents=True, exist_ok=True)
-    cells: list[Cell] = []
+    _claim(out, seed)
     if jobs:
         say(f"{len(jobs)} cells; finished ones are kept in {out / 'cells'}.")
-        cells = run_jobs(jobs, out / "cells", n_jobs)
-    pictures = _pictures(out, only, there, quick, cells, seed, n_jobs, say)
-    _write(out, cells, pictures, seed)
+        run_jobs(jobs, out / "cells", n_jobs)
+    cells = finished_cells([job for part in parts.values() for job in part], out / "cells")
+    _draw(out, only, pairs, cells, seed, n_jobs, say)
+    _write(out, cells, _pictures(out, pairs), seed)
     say(f"The page is {(out / 'index.html').resolve()}")
     return out / "index.html"
 
 
-def _is_there(name: str) -> bool:
-    folder = data_folder()
-    places = (f"synthetic2d/{name}.csv", f"adelaidermf/{name}.mat", f"adelaidermf/{name}.csv")
-    return any((folder / place).is_file() for place in places)
+def _claim(out: Path, seed: int) -> None:
+    """Make the folder. It belongs to one seed: results of two must not be mixed."""
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"{out} is a file; name a folder with --out.")
+    out.mkdir(parents=True, exist_ok=True)
+    mark = out / "seed.txt"
+    if not mark.is_file():
+        with whole_file(mark) as file:
+            file.write(f"{seed}\n".encode())
+    elif mark.read_text().strip() != str(seed):
+        raise ValueError(
+            f"{out} holds results of seed {mark.read_text().strip()}, not {seed}; name another "
+            "folder with --out."
+        )
+
+
+def _sets(parts: Sequence[str], quick: bool) -> list[str]:
+    """The sets that the parts need, in the order of the tables."""
+    names: set[str] = set()
+    for part in parts:
+        if part in TABLES:
+            names.update(n for n in TABLES[part].sets if not quick or n in QUICK)
+        elif part == "share":
+            names.update(SHARE_SETS)
+        elif part == "variants":
+            names.update(n for n in SYNTHETIC2D if not quick or n in QUICK)
+        elif part == "figures":
+            names.update(SYNTHETIC2D)
+        else:
+            names.update(n for n in ADELAIDERMF if not quick or n in QUICK)
+    return [name for name in (*SYNTHETIC2D, *ADELAIDERMF) if name in names]
 
 
 def _say_missing(missing: list[str], say: Say) -> None:
@@ -84,78 +114,76 @@ def _say_missing(missing: list[str], say: Say) -> None:
     if any(name in ADELAIDERMF for name in missing):
         text += (
             ' AdelaideRMF can be downloaded from a server that you know: python -c "from '
-            "piforest.datasets import fetch_adelaidermf; fetch_adelaidermf(base_url='https://...')\""
+            "piforest.datasets import fetch_adelaidermf; "
+            "fetch_adelaidermf(base_url='https://...')\""
         )
     say(text)
 
 
-def _jobs(only: Sequence[str], there: list[str], runs: int, quick: bool, seed: int) -> list[Job]:
-    in_tables = [name for name in there if not quick or name in QUICK]
-    jobs: list[Job] = []
-    for part in (part for part in TABLES if part in only):
-        sets = [name for name in TABLES[part].sets if name in in_tables]
-        jobs += table_jobs(part, sets, runs, seed)
-    if "share" in only:
-        shares = QUICK_SHARES if quick else SHARES
-        jobs += share_jobs([name for name in SHARE_SETS if name in there], shares, runs, seed)
-    if "variants" in only:
-        jobs += variant_jobs([name for name in SYNTHETIC2D if name in in_tables], runs, seed)
+def _jobs(there: list[str], runs: int, quick: bool, seed: int) -> dict[str, list[Job]]:
+    """part -> what is to be run for it."""
+    jobs = {
+        part: table_jobs(part, [n for n in _sets([part], quick) if n in there], runs, seed)
+        for part in TABLES
+    }
+    shares = QUICK_SHARES if quick else SHARES
+    jobs["share"] = share_jobs([n for n in SHARE_SETS if n in there], shares, runs, seed)
+    varied = [n for n in _sets(["variants"], quick) if n in there]
+    jobs["variants"] = variant_jobs(varied, runs, seed)
     return jobs
 
 
-def _pictures(
-    out: Path,
-    only: Sequence[str],
-    there: list[str],
-    quick: bool,
-    cells: list[Cell],
-    seed: int,
-    n_jobs: int,
+def _draw(
+    out: Path, only: Sequence[str], pairs: list[str], cells: list[Cell], seed: int, n_jobs: int,
     say: Say,
-) -> dict[str, Picture]:
-    """name -> picture, drawn into out/figures."""
+) -> None:  # fmt: skip
+    """Draw what is asked for into out/figures."""
     try:
         import matplotlib
     except ImportError:
         say("No pictures were drawn: they need matplotlib, pip install 'piforest[plots]'.")
-        return {}
+        return
     matplotlib.use("agg")
     from . import figures
 
-    (out / "figures" / "pairs").mkdir(parents=True, exist_ok=True)
-    drawn = {}
+    (out / "figures").mkdir(exist_ok=True)
     if "figures" in only:
-        for name, (draw, caption) in FIGURES.items():
-            if name != "sets" or all(known in there for known in SYNTHETIC2D):
-                drawn[name] = Picture(_save(draw(seed), out, name, ("png", "svg")), caption)
-    if of("share", cells):
-        figure = figures.share(share_curves(cells))
-        caption = (
-            "AUC in the preference space against the share of anomalies, mean and standard "
-            "deviation over the runs. LOF with its three best k for this set."
-        )
-        drawn["share"] = Picture(_save(figure, out, "share", ("png", "svg")), caption)
-    if "pairs" in only:
-        pairs = [n for n in there if n in ADELAIDERMF and (not quick or n in QUICK)]
+        for name, (draw, _) in FIGURES.items():
+            if name != "sets" or all(data_file(n).is_file() for n in SYNTHETIC2D):
+                _save(draw(seed), out, name, ("png", "svg"))
+    if "share" in only and of("share", cells):
+        _save(figures.share(share_curves(cells)), out, "share", ("png", "svg"))
+    if "pairs" in only and pairs:
+        (out / "figures" / "pairs").mkdir(exist_ok=True)
         finished = Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(_draw_pair)(name, seed, out) for name in pairs
         )
-        for name, path in zip(pairs, with_bar(finished, len(pairs), "image pairs")):
-            drawn[f"pair {name}"] = Picture(path, name)
-    return drawn
+        for _ in with_bar(finished, len(pairs), "image pairs"):
+            pass
 
 
-def _draw_pair(name: str, seed: int, out: Path) -> Path:
+def _pictures(out: Path, pairs: list[str]) -> dict[str, Picture]:
+    """name -> picture, of those that are in out/figures."""
+    captions = {name: caption for name, (_, caption) in FIGURES.items()}
+    captions["share"] = (
+        "AUC in the preference space against the share of anomalies, mean and standard "
+        "deviation over the runs. LOF with its three best k for this set."
+    )
+    found = {name: (Path("figures") / f"{name}.png", text) for name, text in captions.items()}
+    found |= {f"pair {name}": (Path("figures/pairs") / f"{name}.jpg", name) for name in pairs}
+    return {name: Picture(*each) for name, each in found.items() if (out / each[0]).is_file()}
+
+
+def _draw_pair(name: str, seed: int, out: Path) -> None:
     import matplotlib
 
     matplotlib.use("agg")
     from . import figures
 
-    return _save(figures.pair(name, seed), out, f"pairs/{name}", ("jpg",))
+    _save(figures.pair(name, seed), out, f"pairs/{name}", ("jpg",))
 
 
-def _save(figure: Any, out: Path, name: str, kinds: Sequence[str]) -> Path:
-    """Save in each kind and return the path of the first within `out`."""
+def _save(figure: Any, out: Path, name: str, kinds: Sequence[str]) -> None:
     import matplotlib.pyplot as plt
 
     for kind in kinds:
@@ -169,7 +197,6 @@ def _save(figure: Any, out: Path, name: str, kinds: Sequence[str]) -> Path:
         with whole_file(out / "figures" / f"{name}.{kind}") as file:
             file.write(content.getvalue())
     plt.close(figure)
-    return Path("figures") / f"{name}.{kinds[0]}"
 
 
 def _write(out: Path, cells: list[Cell], pictures: dict[str, Picture], seed: int) -> None:

@@ -110,18 +110,23 @@ _SCORES: dict[str, Callable[[Job, Any, str], Iterable[Floats]]] = {
 }
 
 
-def run_jobs(jobs: list[Job], folder: Path, n_jobs: int, quiet: bool = False) -> list[Cell]:
+def run_jobs(jobs: list[Job], folder: Path, n_jobs: int) -> list[Cell]:
     """The cells of all jobs; those that are finished already are read, not computed."""
     folder.mkdir(parents=True, exist_ok=True)
     known = {job: read_cell(folder, job) for job in jobs}
     todo = [job for job, cell in known.items() if cell is None]
     # The largest first, so that no core waits for the last one.
-    todo.sort(key=lambda job: job.dataset not in ("unihouse", "bonhall", "star11", "circle3"))
+    large = ("unihouse", "bonhall", "star11", "circle3", "stair3")
+    todo.sort(key=lambda job: job.dataset not in large and job.part != "share")
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_compute_and_save)(job, folder) for job in todo
     )
-    for _ in with_bar(finished, len(todo), "cells", quiet):
+    for _ in with_bar(finished, len(todo), "cells"):
         pass
+    return finished_cells(jobs, folder)
+
+
+def finished_cells(jobs: list[Job], folder: Path) -> list[Cell]:
     cells = [read_cell(folder, job) for job in jobs]
     return [cell for cell in cells if cell is not None]
 
@@ -141,10 +146,11 @@ def read_cell(folder: Path, job: Job) -> Cell | None:
         cell: Cell = json.loads(path.read_text())
         foreign = cell["settings"] != json.loads(json.dumps(job.settings()))
         if not foreign and not all(
-            len(cell["auc"][method]) == count and np.isfinite(cell["auc"][method]).all()
+            len(cell["auc"][method]) == count and _are_shares(cell["auc"][method])
             for method, count in job.counts.items()
         ):
-            raise ValueError("numbers are missing")
+            raise ValueError("its numbers are not those of a run")
+        float(cell["cpu_s"])
     except (ValueError, KeyError, TypeError) as error:
         print(f"piforest: {path} is damaged ({error}); it is computed again.", file=sys.stderr)
         return None
@@ -154,18 +160,22 @@ def read_cell(folder: Path, job: Job) -> Cell | None:
     return cell
 
 
-def with_bar(items: Iterable[T], total: int, name: str, quiet: bool = False) -> Iterator[T]:
-    """The items, with a bar and the time left on standard error if that is a terminal."""
-    start = time.monotonic()
+def _are_shares(values: Any) -> bool:
+    return bool(np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)))
+
+
+def with_bar(items: Iterable[T], total: int, name: str) -> Iterator[T]:
+    """The items, with what is done and the time left on standard error: a bar on a terminal,
+    else a line for every tenth."""
+    start, told = time.monotonic(), 0
     for done, item in enumerate(items, 1):
-        if sys.stderr.isatty() and not quiet:
-            left = (time.monotonic() - start) / done * (total - done)
+        left = (time.monotonic() - start) / done * (total - done)
+        text = f"{done}/{total} {name}, {left / 60:.1f} min left"
+        if sys.stderr.isatty():
             bar = "#" * (30 * done // total)
             end = "\n" if done == total else ""
-            print(
-                f"\r{bar:<30} {done}/{total} {name}, {left / 60:.1f} min left ",
-                end=end,
-                file=sys.stderr,
-                flush=True,
-            )
+            print(f"\r{bar:<30} {text} ", end=end, file=sys.stderr, flush=True)
+        elif 10 * done // total > told:
+            told = 10 * done // total
+            print(f"piforest: {text}", file=sys.stderr, flush=True)
         yield item

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from .._random import Stream
-from ..datasets.published import ADELAIDERMF, SYNTHETIC2D
+from ..datasets.published import ADELAIDERMF, SYNTHETIC2D, data_file
 
 # k of LOF, as in the paper "from 10 to 500".
 NEIGHBOURS = (10, 25, 50, 75, 80, 100, 125, 150, 200, 250, 300, 400, 500)
@@ -156,6 +160,9 @@ class Job:
     n_samples: int | None = None
     n_estimators: int = 100
     max_samples: int = 256
+    data: str = ""
+    """digest of the set's file"""
+    version: str = __version__
 
     @property
     def key(self) -> str:
@@ -189,10 +196,13 @@ class Job:
 def table_jobs(name: str, sets: Sequence[str], runs: int, seed: int) -> list[Job]:
     table = TABLES[name]
     return [
-        Job(name, dataset, run, seed, table.spaces, sigma_of(dataset), table.models_per_point)
+        Job(
+            name, dataset, run, seed, table.spaces, sigma_of(dataset), table.models_per_point,
+            data=digest(data_file(dataset)),
+        )
         for dataset in sets
         for run in range(runs)
-    ]
+    ]  # fmt: skip
 
 
 def share_jobs(sets: Sequence[str], shares: Sequence[float], runs: int, seed: int) -> list[Job]:
@@ -200,6 +210,7 @@ def share_jobs(sets: Sequence[str], shares: Sequence[float], runs: int, seed: in
         Job(
             "share", dataset, run, seed, _ALONE, sigma_of(dataset), 10, widths=(1, 32),
             label=str(share), anomaly_share=share, n_samples=SHARE_SAMPLES,
+            data=digest(data_file(dataset)),
         )
         for dataset in sets
         for share in shares
@@ -214,11 +225,18 @@ def variant_jobs(sets: Sequence[str], runs: int, seed: int) -> list[Job]:
             sigma_of(dataset) * variant.sigma,
             table_of(dataset).models_per_point * variant.models,
             kernel=variant.kernel, widths=(1,), label=variant.name,
+            data=digest(data_file(dataset)),
         )
         for dataset in sets
         for variant in VARIANTS
         for run in range(min(runs, VARIANT_RUNS))
     ]  # fmt: skip
+
+
+@cache
+def digest(path: Path) -> str:
+    """Of a file's content; "" where there is no file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
 
 
 def published_neighbours() -> list[dict[str, str]]:

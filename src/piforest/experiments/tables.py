@@ -56,9 +56,10 @@ class Entry:
 
     mean: float
     std: float
+    """nan of a single run"""
     published: float
     best: bool
-    """the highest of its row"""
+    """the highest of its row, to three decimals as printed"""
     significant: bool
     """the highest, and better than every competitor in the same embedding (paired t-test)"""
 
@@ -108,10 +109,13 @@ def entries(table: Table, cells: list[Cell]) -> dict[str, dict[str, Entry]]:
 
 
 def _mean_row(table: Table, rows: dict[str, dict[str, Runs]], published: Any) -> dict[str, Entry]:
-    """The mean over the sets that were run, beside the mean of what is printed for the same."""
+    """The mean over the sets that were run, beside the printed mean, or, where some sets are
+    missing, the mean of what is printed for the same."""
     common = min(len(aucs) for row in rows.values() for aucs in row.values())
     ours = {m: np.mean([row[m][:common] for row in rows.values()], axis=0) for m in table.methods}
     printed = {m: float(np.mean([published[name][m] for name in rows])) for m in table.methods}
+    if len(rows) == len(table.sets):
+        printed = published["Mean"]
     return marked(ours, table, printed)
 
 
@@ -123,9 +127,9 @@ def marked(row: dict[str, Runs], table: Table, published: dict[str, float]) -> d
     return {
         method: Entry(
             float(aucs.mean()),
-            float(aucs.std(ddof=1)) if len(aucs) > 1 else 0.0,
+            float(aucs.std(ddof=1)) if len(aucs) > 1 else float("nan"),
             published[method],
-            method == best,
+            round(float(aucs.mean()), 3) == round(float(row[best].mean()), 3),
             method == best and beats_all,
         )
         for method, aucs in row.items()
@@ -133,8 +137,9 @@ def marked(row: dict[str, Runs], table: Table, published: dict[str, float]) -> d
 
 
 def _better(one: Runs, other: Runs) -> bool:
-    """Is `one` better in the mean, by a paired t-test at the level ALPHA?"""
-    if len(one) < 2 or one.mean() <= other.mean():
+    """Is `one` better in the mean, by a paired t-test at the level ALPHA? Never of fewer than
+    three runs, which tell next to nothing about their own spread."""
+    if len(one) < 3 or one.mean() <= other.mean():
         return False
     gaps = one - other
     if np.ptp(gaps) == 0:
@@ -152,10 +157,20 @@ def auc_grid(table: Table, cells: list[Cell]) -> Grid:
             value = f"{entry.mean:.3f}"
             value = f"<u>{value}</u>" if entry.best else value
             value = f"**{value}**" if entry.significant else value
-            gap = entry.mean - entry.published
-            shown.append(f"{value} ± {entry.std:.3f} ({entry.published:.3f}, {gap:+.3f})")
+            spread = f" ± {entry.std:.3f}" if np.isfinite(entry.std) else ""
+            shown.append(f"{value}{spread} ({entry.published:.3f}, {difference(entry)})")
         rows.append(shown)
     return Grid(table.title, ["", *(TITLES[method] for method in table.methods)], rows)
+
+
+def difference(entry: Entry) -> str:
+    """Ours minus the printed number, to three decimals; zero has no sign of its own."""
+    return f"{round(entry.mean - entry.published, 3) + 0.0:+.3f}"
+
+
+def made(cells: list[Cell]) -> list[Table]:
+    """The tables of which there are cells."""
+    return [table for table in TABLES.values() if of(table.name, cells)]
 
 
 def settings_grid(cells: list[Cell]) -> Grid:
@@ -167,12 +182,17 @@ def settings_grid(cells: list[Cell]) -> Grid:
         for family in dict.fromkeys(family for family, _ in best):
             for space, methods in table.spaces:
                 k = printed[family][_SPACES[space]] or "-"
-                widths = [
-                    f"{best[family, m]}" if len(candidates(m)) > 1 else "-" for m in methods[1:3]
-                ]
+                widths = [_width(m, best[family, m]) for m in methods[1:3]]
                 rows.append([family, space, f"{best[family, methods[0]]} ({k})", *widths])
     head = ["family", "embedding", "k of LOF (the paper's)", "sigma of iFor", "sigma of EiFor"]
     return Grid("Best setting of each baseline", head, rows)
+
+
+def _width(method: str, best: int) -> str:
+    tried = candidates(method)
+    return (
+        "-" if len(tried) == 1 else f"{best}, the largest tried" if best == tried[-1] else str(best)
+    )
 
 
 def neighbours_grid(cells: list[Cell]) -> Grid:
@@ -200,7 +220,7 @@ def widths_grid(cells: list[Cell]) -> Grid:
                     + [f"{auc:.3f}" for auc in aucs]
                     + [f"{1 - aucs[0]:.3f}", f"{printed:.3f}"]
                 )
-    head = ["family", "", *(f"sigma x {width}" for width in WIDTHS), "1 - first", "printed"]
+    head = ["family", "", *(f"sigma x {width}" for width in WIDTHS), "1 - (sigma x 1)", "printed"]
     return Grid("Mean AUC of iFor and EiFor on preferences by sigma", head, rows)
 
 
