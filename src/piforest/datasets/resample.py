@@ -31,9 +31,22 @@ def redraw(
     return np.concatenate(drawn), np.repeat(labels, sizes)
 
 
-def _along_line(points: Floats, n: int, noise: float, rng: Rng) -> Floats:
+def fit_line(points: Floats) -> tuple[Floats, Floats, Floats]:
+    """Centre, direction and normal of the least-squares line."""
     centre = points.mean(axis=0)
     along, across = np.linalg.svd(points - centre)[2]
+    return centre, along, across
+
+
+def fit_circle(points: Floats) -> tuple[Floats, float]:
+    """Centre and radius of the least-squares circle."""
+    start = [*points.mean(axis=0), points.std()]
+    fitted = least_squares(lambda c: np.linalg.norm(points - c[:2], axis=1) - c[2], start).x
+    return fitted[:2], float(fitted[2])
+
+
+def _along_line(points: Floats, n: int, noise: float, rng: Rng) -> Floats:
+    centre, along, across = fit_line(points)
     places = np.sort((points - centre) @ along)
     return _between(
         places[:-1],
@@ -44,9 +57,7 @@ def _along_line(points: Floats, n: int, noise: float, rng: Rng) -> Floats:
 
 
 def _along_circle(points: Floats, n: int, noise: float, rng: Rng) -> Floats:
-    start = [*points.mean(axis=0), points.std()]
-    fitted = least_squares(lambda c: np.linalg.norm(points - c[:2], axis=1) - c[2], start).x
-    centre, radius = fitted[:2], fitted[2]
+    centre, radius = fit_circle(points)
     angles = np.sort(np.arctan2(*(points - centre).T[::-1]))
     return _between(
         angles,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import singledispatch
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 from joblib import Parallel, delayed
 from sklearn.metrics import roc_auc_score
 
@@ -40,7 +40,14 @@ def load(job: Job) -> tuple[Floats, Any]:
     return X, y
 
 
-def compute(job: Job) -> Cell:
+@singledispatch
+def compute(job: Any) -> Cell:
+    """What a job finds, and what it took."""
+    raise TypeError(f"{type(job).__name__} is no job.")
+
+
+@compute.register
+def _(job: Job) -> Cell:
     """AUC of every method on one set; all share the same points and the same models.
 
     A method has a list of AUCs, one for each setting that it is given the best of.
@@ -110,7 +117,7 @@ _SCORES: dict[str, Callable[[Job, Any, str], Iterable[Floats]]] = {
 }
 
 
-def run_jobs(jobs: list[Job], folder: Path, n_jobs: int) -> list[Cell]:
+def run_jobs(jobs: Sequence[Any], folder: Path, n_jobs: int) -> list[Cell]:
     """The cells of all jobs; those that are finished already are read, not computed."""
     folder.mkdir(parents=True, exist_ok=True)
     known = {job: read_cell(folder, job) for job in jobs}
@@ -126,18 +133,18 @@ def run_jobs(jobs: list[Job], folder: Path, n_jobs: int) -> list[Cell]:
     return finished_cells(jobs, folder)
 
 
-def finished_cells(jobs: list[Job], folder: Path) -> list[Cell]:
+def finished_cells(jobs: Sequence[Any], folder: Path) -> list[Cell]:
     cells = [read_cell(folder, job) for job in jobs]
     return [cell for cell in cells if cell is not None]
 
 
-def _compute_and_save(job: Job, folder: Path) -> None:
+def _compute_and_save(job: Any, folder: Path) -> None:
     cell = compute(job)
     with whole_file(folder / f"{job.key}.json") as file:
         file.write(json.dumps(cell).encode())
 
 
-def read_cell(folder: Path, job: Job) -> Cell | None:
+def read_cell(folder: Path, job: Any) -> Cell | None:
     """A finished cell, or None; a damaged file is reported and computed again."""
     path = folder / f"{job.key}.json"
     if not path.is_file():
@@ -145,10 +152,7 @@ def read_cell(folder: Path, job: Job) -> Cell | None:
     try:
         cell: Cell = json.loads(path.read_text())
         foreign = cell["settings"] != json.loads(json.dumps(job.settings()))
-        if not foreign and not all(
-            len(cell["auc"][method]) == count and _are_shares(cell["auc"][method])
-            for method, count in job.counts.items()
-        ):
+        if not foreign and not job.is_whole(cell):
             raise ValueError("its numbers are not those of a run")
         float(cell["cpu_s"])
     except (ValueError, KeyError, TypeError) as error:
@@ -158,10 +162,6 @@ def read_cell(folder: Path, job: Job) -> Cell | None:
         print(f"piforest: {path} is of other settings; it is computed again.", file=sys.stderr)
         return None
     return cell
-
-
-def _are_shares(values: Any) -> bool:
-    return bool(np.all((np.asarray(values) >= 0) & (np.asarray(values) <= 1)))
 
 
 def with_bar(items: Iterable[T], total: int, name: str) -> Iterator[T]:

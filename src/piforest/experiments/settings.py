@@ -188,6 +188,14 @@ class Job:
             for method in methods
         }
 
+    def is_whole(self, cell: dict[str, Any]) -> bool:
+        """Does a cell hold a share for every setting of every method?"""
+        aucs = cell["auc"]
+        return all(
+            len(aucs[method]) == count and all(0 <= auc <= 1 for auc in aucs[method])
+            for method, count in self.counts.items()
+        )
+
     def settings(self) -> dict[str, Any]:
         """What the result depends on; a cell of other settings is not used."""
         return asdict(self)
