@@ -160,6 +160,8 @@ def test_published_numbers_are_those_of_the_paper():
 
 def test_the_command_line_knows_the_same_parts():
     assert cli._PARTS == PARTS
+    with pytest.raises(SystemExit):
+        cli.main(["reproduce", "--beyond", "--help"])
 
 
 def quickly(jobs):

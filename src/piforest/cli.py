@@ -75,6 +75,10 @@ def _parser() -> argparse.ArgumentParser:
         "--only", type=_parts, default=list(_PARTS), metavar="NAMES",
         help=f"some of {','.join(_PARTS)}, separated by commas (default: all)",
     )  # fmt: skip
+    reproduce.add_argument(
+        "--beyond", action="store_true",
+        help="also what goes past the paper, on its sets and on made scenes, to beyond.html",
+    )  # fmt: skip
     reproduce.add_argument("--quick", action="store_true", help="a few sets, two runs")
     reproduce.add_argument("--runs", type=_count, help="default: 10, with --quick 2")
     reproduce.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
@@ -90,7 +94,7 @@ def _reproduce(args: argparse.Namespace) -> None:
 
     reproduce(
         args.out,
-        only=args.only,
+        only=[*args.only, "beyond"] if args.beyond else args.only,
         runs=args.runs,
         quick=args.quick,
         seed=args.seed,

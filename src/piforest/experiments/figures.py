@@ -120,6 +120,8 @@ def share(curves: dict[str, dict[str, Curve]]) -> Any:
 
 
 def _style(label: str) -> tuple[str, str, float]:
+    if label == "piforest":
+        return "#000000", "D-", 2.4
     if label == "PIF":
         return "#D55E00", "o-", 2.4
     if label.startswith("LOF"):

@@ -11,6 +11,8 @@ from joblib import Parallel, delayed
 
 from .._files import whole_file
 from ..datasets.published import ADELAIDERMF, SYNTHETIC2D, data_file, data_folder
+from . import beyond_page
+from .beyond import SCENES, Trial, scene_trials, set_trials, share_trials
 from .content import TITLE, content
 from .curves import share_curves
 from .figures import FIGURES
@@ -28,6 +30,8 @@ from .settings import (
 from .tables import of, write_csv, write_rows
 
 PARTS = (*TABLES, "share", "variants", "figures", "pairs")
+BEYOND = "beyond"
+QUICK_SCENES = 2
 QUICK = ("stair4", "star5", "circle4", "physics", "hartley", "biscuit", "breadcube")
 QUICK_SHARES = (0.1, 0.5, 0.9)
 
@@ -55,7 +59,8 @@ def reproduce(
     there = [name for name in wanted if data_file(name).is_file()]
     needed = _sets(only, quick)
     _say_missing([name for name in needed if name not in there], say)
-    parts = _jobs(there, runs, quick, seed)
+    parts: dict[str, list[Any]] = {**_jobs(there, runs, quick, seed)}
+    parts[BEYOND] = _trials(there, runs, quick, seed)
     jobs = [job for part in only for job in parts.get(part, [])]
     pairs = [name for name in there if name in _sets(["pairs"], quick)]
     if not jobs and not ("figures" in only or ("pairs" in only and pairs)):
@@ -64,9 +69,13 @@ def reproduce(
     if jobs:
         say(f"{len(jobs)} cells; finished ones are kept in {out / 'cells'}.")
         run_jobs(jobs, out / "cells", n_jobs)
+    trials = parts.pop(BEYOND)
     cells = finished_cells([job for part in parts.values() for job in part], out / "cells")
     _draw(out, only, pairs, cells, seed, n_jobs, say)
     _write(out, cells, _pictures(out, pairs), seed)
+    if BEYOND in only:
+        _write_beyond(out, finished_cells(trials, out / "cells"))
+        say(f"What goes past the paper is {(out / 'beyond.html').resolve()}")
     say(f"The page is {(out / 'index.html').resolve()}")
     return out / "index.html"
 
@@ -99,6 +108,8 @@ def _sets(parts: Sequence[str], quick: bool) -> list[str]:
             names.update(n for n in SYNTHETIC2D if not quick or n in QUICK)
         elif part == "figures":
             names.update(SYNTHETIC2D)
+        elif part == BEYOND:
+            names.update(_sets((*TABLES, "share"), quick))
         else:
             names.update(n for n in ADELAIDERMF if not quick or n in QUICK)
     return [name for name in (*SYNTHETIC2D, *ADELAIDERMF) if name in names]
@@ -118,6 +129,50 @@ def _say_missing(missing: list[str], say: Say) -> None:
             "fetch_adelaidermf(base_url='https://...')\""
         )
     say(text)
+
+
+def _trials(there: list[str], runs: int, quick: bool, seed: int) -> list[Trial]:
+    """What goes past the paper, on the sets at hand and on made scenes."""
+    sets = [name for name in _sets(tuple(TABLES), quick) if name in there]
+    shares = QUICK_SHARES if quick else SHARES
+    return [
+        *set_trials(sets, runs, seed),
+        *share_trials([n for n in SHARE_SETS if n in there], shares, runs, seed),
+        *scene_trials(QUICK_SCENES if quick else SCENES, seed),
+    ]
+
+
+def _write_beyond(out: Path, cells: list[Cell]) -> None:
+    pictures = {}
+    curves = beyond_page.share_curves(cells)
+    try:
+        import matplotlib
+    except ImportError:
+        curves = {}
+    if curves:
+        matplotlib.use("agg")
+        from . import figures
+
+        (out / "figures").mkdir(exist_ok=True)
+        _save(figures.share(curves), out, BEYOND, ("png", "svg"))
+        caption = (
+            "AUC against the share of anomalies: the paper's PIF with the true sigma, and ours "
+            "without any. Mean and standard deviation over the runs."
+        )
+        pictures[BEYOND] = Picture(Path("figures") / f"{BEYOND}.png", caption)
+    lines: list[list[Any]] = [["kind", "dataset", "condition", "variant", "run", "name", "value"]]
+    columns = ("kind", "dataset", "condition", "variant", "run")
+    lines += [
+        [*(cell["settings"][column] for column in columns), name, f"{value:.4f}"]
+        for cell in cells
+        for name, value in {**cell["values"], "cpu_s": cell["cpu_s"]}.items()
+    ]
+    write_rows(out / "beyond.csv", lines)
+    blocks = beyond_page.content(cells, pictures)
+    with whole_file(out / "beyond.md") as file:
+        file.write(to_markdown(beyond_page.TITLE, blocks).encode())
+    with whole_file(out / "beyond.html") as file:
+        file.write(to_html(beyond_page.TITLE, blocks, out).encode())
 
 
 def _jobs(there: list[str], runs: int, quick: bool, seed: int) -> dict[str, list[Job]]:
