@@ -145,7 +145,7 @@ def test_the_command_makes_a_page_of_its_own(tmp_path, monkeypatch):
     reproduce(tmp_path, only=["beyond"], runs=1, quick=True, n_jobs=1, say=lambda text: None)
     page = (tmp_path / "beyond.html").read_text()
     assert "physics" in page
-    assert page.count("data:image/png;base64") == 1
+    assert page.count("data:image/png;base64") == 2
     rows = (tmp_path / "beyond.csv").read_text().splitlines()
     assert rows[0] == "kind,dataset,condition,variant,run,name,value"
     assert any(row.startswith("set,physics,,sigma free,0,error,") for row in rows)

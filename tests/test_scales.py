@@ -21,6 +21,7 @@ from piforest.scales import (
     log_likelihood_ratios,
     measure_bands,
     model_weights,
+    within,
 )
 from piforest.structures import Bank
 from scenes import on_one_model
@@ -34,17 +35,17 @@ def test_bands_are_the_narrowest_widths_that_hold_a_residual():
     bins, nothing = np.empty(R.shape, np.uint8), np.zeros(50, np.int64)
     ends = nothing.copy()
     ends[5] = 2
-    band_bins(R, WIDTHS, nothing, ends, np.array([1, 4]), bins)
+    bits = ((R / WIDTHS[0]) ** 2).view(np.int64)
+    band_bins(R, bits, WIDTHS, nothing, ends, np.array([1, 4]), bins)
     for i, j in np.ndindex(*R.shape):
         holding = [b for b, w in enumerate(WIDTHS) if R[i, j] <= w]
         skipped = i == 5 and j in (1, 4)
         assert bins[i, j] == (NO_BAND if skipped or not holding else holding[-1])
-    counts = np.zeros((7, 15), np.int32)
+    counts = np.zeros((7, 16), np.int32)
     count_bins(bins, np.arange(50), 1, counts)
-    within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     seen = bins != NO_BAND
     expected = [[np.sum(seen[:, j] & (R[:, j] <= w)) for w in WIDTHS] for j in range(7)]
-    assert np.array_equal(within, expected)
+    assert np.array_equal(within(counts), expected)
     count_bins(bins, np.arange(50), -1, counts)
     assert not counts.any()
 
@@ -113,7 +114,9 @@ def test_bands_equal_the_naive_ones(name):
     threads, no_table = measure_bands(X, models, own, Stream(2), n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
     assert no_table is None
-    assert np.array_equal(table, Bank(X, models).bins)
+    bank = Bank(X, models)
+    assert np.array_equal(table.bins, bank.bins)
+    assert np.array_equal(table.counts, bank.counts)
 
 
 def test_the_scale_of_a_model_lies_between_sigma_and_its_own():

@@ -133,7 +133,7 @@ def _local(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
     out = np.empty((len(numbers), size), np.int64)
     out[:, 0] = seeds
     far = np.flatnonzero(~listed)
-    order = far[np.argsort(seeds[far], kind="stable")]
+    order = far[np.lexsort((-limits[far], seeds[far]))]
     among_nearest(X, candidates, seeds, limits, order, ranks, out[:, 1:])
     if listed.any():
         _from_lists(X, seeds, K, ranks, np.flatnonzero(listed), out)

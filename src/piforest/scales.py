@@ -10,14 +10,14 @@ a-contrario test that needs no threshold.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from ._kernels.scales import band_bins, count_bins
+from ._kernels.scales import band_bins, count_bins, log_ratios
 from ._random import Stream, choose
 from ._validation import check_family_fits, check_magnitude, warn_user
 from .families import extent, resolve_family
@@ -63,6 +63,15 @@ class Bands:
         return least_ratio(len(self.ratio))
 
 
+class BandTable(NamedTuple):
+    """Which band of every model every point lies in, and how many lie in each."""
+
+    bins: Table
+    """(n, m)"""
+    counts: Any
+    """(m, 16)"""
+
+
 def measure_bands(
     X: Floats,
     models: ModelSet,
@@ -72,7 +81,7 @@ def measure_bands(
     points: int = _POINTS,
     n_jobs: int | None = None,
     keep: bool = False,
-) -> tuple[Bands, Table | None]:
+) -> tuple[Bands, BandTable | None]:
     """The bands of all models, from at most `points` of the rows of X. O(n m).
 
     A row has no say about the models that it was a sample of, told by its content. keep:
@@ -81,28 +90,38 @@ def measure_bands(
     rows = choose(stream, len(X), points)
     widths = extent(models.family, X) * WIDTHS
     keep = keep and len(rows) == len(X) and len(X) * len(models) <= _TABLE_BYTES
-    table = np.empty((len(X), len(models)), np.uint8) if keep else None
+    bins = np.empty((len(X), len(models)), np.uint8) if keep else None
     starts = range(0, len(rows), _BLOCK)
     parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
         delayed(_block_counts)(
             X[rows[start : start + _BLOCK]], models, widths, own,
-            None if table is None else table[start : start + _BLOCK],
+            None if bins is None else bins[start : start + _BLOCK],
         )
         for start in starts
     )  # fmt: skip
-    counts = np.zeros((len(models), len(widths)), np.int64)
+    counts = new_counts(models)
     for part in parts:
         counts += part
-    return _bands(counts, widths, models, models.family.codimension(X.shape[1])), table
+    found = _bands(counts, widths, models, models.family.codimension(X.shape[1]))
+    return found, None if bins is None else BandTable(bins, counts)
 
 
 def _block_counts(
     X: Floats, models: ModelSet, widths: Floats, own: OwnModels, table: Table | None
 ) -> Any:
-    bins = band_table(X, models, widths, own, table)
-    counts = np.zeros((len(models), len(widths)), np.int32)
-    count_bins(bins, np.arange(len(X)), 1, counts)
+    counts = new_counts(models)
+    count_bins(band_table(X, models, widths, own, table), np.arange(len(X)), 1, counts)
     return counts
+
+
+def new_counts(models: ModelSet) -> Any:
+    """(m, 16) zeros: how many points lie in each band of each model, and in none."""
+    return np.zeros((len(models), len(WIDTHS) + 1), np.int32)
+
+
+def within(counts: Any) -> Any:
+    """(m, 15) how many points lie within each width."""
+    return np.cumsum(counts[:, len(WIDTHS) - 1 :: -1], axis=1)[:, ::-1]
 
 
 def band_table(
@@ -113,34 +132,32 @@ def band_table(
     table = np.empty((len(X), len(models)), np.uint8) if out is None else out
     starts, ends = own.of(X)
     for rows, R in residual_blocks(X, [models]):
-        band_bins(R, widths, starts[rows], ends[rows], own.columns, table[rows])
+        relative = R * (1 / widths[0])
+        bits = (relative * relative).view(np.int64)
+        band_bins(R, bits, widths, starts[rows], ends[rows], own.columns, table[rows])
     return table
 
 
-def _bands(counts: Ints, widths: Floats, models: ModelSet, codimension: int) -> Bands:
-    within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-    ratios = log_likelihood_ratios(within, codimension)
+def _bands(counts: Any, widths: Floats, models: ModelSet, codimension: int) -> Bands:
+    inside = within(counts)
+    ratios = log_likelihood_ratios(inside, codimension)
     at, each = np.argmax(ratios, axis=1), np.arange(len(models))
     size, ratio = models.samples.shape[1], ratios[each, at]
     # The band's points are those counted and the sample itself.
-    gain = ratio / np.maximum(size + 1, size + within[each, at])
+    gain = ratio / np.maximum(size + 1, size + inside[each, at])
     best = np.sort(ratios, axis=0)[-max(1, round(_BEST * len(models))) :].mean(axis=0)
     sigma = float(widths[np.argmax(best)] / 2) if best.max() > 0 else np.nan
     return Bands(sigma, widths[at], ratio, gain)
 
 
-def log_likelihood_ratios(within: Ints, codimension: int) -> Floats:
+def log_likelihood_ratios(inside: Ints, codimension: int) -> Floats:
     """(m, w): k ln(k / E) - (k - E) where the band holds more than expected, else 0.
 
-    within (m, w): k, the points of each band without the model's own sample; E is what an
+    inside (m, w): k, the points of each band without the model's own sample; E is what an
     even spread of the widest band's points gives.
     """
-    k = within.astype(np.float64)
-    expected = k[:, :1] * (WIDTHS / WIDTHS[0]) ** codimension + _EXPECTED_AT_LEAST
-    ratios: Floats = np.zeros(k.shape)
-    more = k > expected
-    k, expected = k[more], expected[more]
-    ratios[more] = k * np.log(k / expected) - (k - expected)
+    ratios = np.empty(inside.shape)
+    log_ratios(inside, (WIDTHS / WIDTHS[0]) ** codimension, _EXPECTED_AT_LEAST, ratios)
     return ratios
 
 

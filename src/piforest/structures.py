@@ -13,7 +13,15 @@ from ._random import Stream, mix
 from .families import extent
 from .models import ModelSet, OwnModels, own_models
 from .protocols import Bools, Floats, Ints, ModelFamily
-from .scales import WIDTHS, Table, band_table, least_ratio, log_likelihood_ratios
+from .scales import (
+    WIDTHS,
+    BandTable,
+    band_table,
+    least_ratio,
+    log_likelihood_ratios,
+    new_counts,
+    within,
+)
 
 # Points within so many half-widths belong to a structure, and are taken away with it.
 REACH = 3.0
@@ -63,13 +71,21 @@ class Bank:
     """Which band of every model every point lies in; sums of it change as points leave."""
 
     def __init__(
-        self, X: Floats, models: ModelSet, own: OwnModels | None = None, bins: Table | None = None
+        self,
+        X: Floats,
+        models: ModelSet,
+        own: OwnModels | None = None,
+        table: BandTable | None = None,
     ) -> None:
         self.X, self.models = X, models
         self.widths = extent(models.family, X) * WIDTHS
         self.codimension = models.family.codimension(X.shape[1])
         own = own_models([models]) if own is None else own
-        self.bins = band_table(X, models, self.widths, own) if bins is None else bins
+        if table is None:
+            bins, counts = band_table(X, models, self.widths, own), new_counts(models)
+            count_bins(bins, np.arange(len(X)), 1, counts)
+            table = BandTable(bins, counts)
+        self.bins, self.counts = table
 
     def greedy(
         self, active: Bools, reach: float, ahead: bool = False
@@ -79,9 +95,8 @@ class Bank:
 
         ahead: prefer a model that leaves room for another over one that merges the two.
         """
-        counts = np.zeros((len(self.models), len(self.widths)), np.int32)
-        active = active.copy()
-        count_bins(self.bins, np.flatnonzero(active), 1, counts)
+        counts, active = self.counts.copy(), active.copy()
+        count_bins(self.bins, np.flatnonzero(~active), -1, counts)
         found: list[tuple[Floats, float, float]] = []
         while len(found) < _MOST:
             ratios = self._ratios(counts)
@@ -134,13 +149,12 @@ class Bank:
         return least_ratio(len(self.models))
 
     def _ratios(self, counts: Any) -> Floats:
-        within = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-        return log_likelihood_ratios(within, self.codimension)
+        return log_likelihood_ratios(within(counts), self.codimension)
 
     def best_width(self, R: Floats, sample_size: int) -> tuple[Ints, Floats]:
         """For residuals R (rows, m): which width is most striking, and its log ratio, (m,)."""
-        within = np.stack([(w >= R).sum(axis=0) for w in self.widths], axis=1)
-        ratios = log_likelihood_ratios(np.maximum(within - sample_size, 0), self.codimension)
+        inside = np.stack([(w >= R).sum(axis=0) for w in self.widths], axis=1)
+        ratios = log_likelihood_ratios(np.maximum(inside - sample_size, 0), self.codimension)
         at = np.argmax(ratios, axis=1)
         return at, ratios[np.arange(len(at)), at]
 

@@ -12,13 +12,13 @@ def among_nearest(X, candidates, seeds, limits, order, ranks, out):
     """out (s, r): for each seed, the ranks-th of its limits[s] nearest candidates.
 
     seeds (s,) rows of X, which are no neighbours of their own; order (s,): samples with
-    equal seeds together, so that distances are computed once. The nearest ones are
-    counted in the order of `candidates`, and so are ties at the last distance. Selection
-    in place of sorting: O(seeds c d + s c).
+    equal seeds together and their limits descending, so that distances are computed once,
+    and each selection works on what the one before left. The nearest ones are counted in
+    the order of `candidates`, and so are ties at the last distance. O(seeds c d + s c).
     """
     n = candidates.shape[0]
     distances, scratch = np.empty(n), np.empty(n)
-    last = -1
+    last, left = -1, n
     for sample in order:
         seed = seeds[sample]
         if seed != last:
@@ -28,9 +28,10 @@ def among_nearest(X, candidates, seeds, limits, order, ranks, out):
                     gap = X[candidates[c], d] - X[seed, d]
                     total += gap * gap
                 distances[c] = np.inf if candidates[c] == seed else total
-            last = seed
-        scratch[:] = distances
-        farthest = _select(scratch, limits[sample] - 1)
+            scratch[:] = distances
+            last, left = seed, n
+        farthest = _select(scratch[:left], limits[sample] - 1)
+        left = limits[sample]
         ties = limits[sample]
         for c in range(n):
             ties -= distances[c] < farthest
@@ -55,7 +56,7 @@ def _nth(distances, farthest, ties, candidates, rank):
 
 @jit
 def _select(values, k):
-    """The k-th smallest value, 0 = smallest; reorders values (Hoare)."""
+    """The k-th smallest value, 0 = smallest, moved to place k, none larger before it (Hoare)."""
     low, high = 0, values.shape[0] - 1
     while low < high:
         a, b, c = values[low], values[(low + high) // 2], values[high]

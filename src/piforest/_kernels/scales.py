@@ -6,41 +6,48 @@ import math
 
 from .jit import jit
 
-NO_BAND = 255
+# One more than the last of the fifteen bands: counted like one, so that no branch is needed,
+# and never looked at.
+NO_BAND = 15
 
 
 @jit
-def band_bins(R, widths, starts, ends, skipped, bins):
+def band_bins(R, bits, widths, starts, ends, skipped, bins):
     """bins (rows, m): the narrowest of the widths that r lies within, or NO_BAND.
 
-    Widths descend by factors of sqrt(2), so the exponent of (r / widest)^2 is the band,
-    give or take a last bit. Of row i, the columns skipped[starts[i] : ends[i]] have no
-    band. O(rows m).
+    bits are those of (r / widest)^2 as a double. Widths descend by factors of sqrt(2),
+    so the exponent is the band, give or take a last bit, which is checked. Of row i, the
+    columns skipped[starts[i] : ends[i]] have no band. O(rows m).
     """
     last = widths.shape[0] - 1
-    inverse = 1.0 / widths[0]
     for i in range(R.shape[0]):
         for j in range(R.shape[1]):
             r = R[i, j]
-            if r <= widths[0]:
-                relative = r * inverse
-                exponent = math.frexp(relative * relative)[1]
-                b = min(max(-exponent, 0), last)
-                while b < last and r <= widths[b + 1]:
-                    b += 1
-                while r > widths[b]:
-                    b -= 1
-                bins[i, j] = b
-            else:
-                bins[i, j] = NO_BAND
+            b = min(1022 - (bits[i, j] >> 52), last)
+            if b < 0:
+                b = 0 if r <= widths[0] else NO_BAND
+            elif r > widths[b]:
+                b = b - 1 if b > 0 else NO_BAND
+            elif b < last and r <= widths[b + 1]:
+                b += 1
+            bins[i, j] = b
         for e in range(starts[i], ends[i]):
             bins[i, skipped[e]] = NO_BAND
 
 
 @jit
 def count_bins(bins, rows, sign, counts):
-    """counts (m, w) += sign for the bin of each of the rows. O(rows m)."""
+    """counts (m, 16) += sign for the bin of each of the rows. O(rows m)."""
     for i in rows:
         for j in range(bins.shape[1]):
-            if bins[i, j] != NO_BAND:
-                counts[j, bins[i, j]] += sign
+            counts[j, bins[i, j]] += sign
+
+
+@jit
+def log_ratios(inside, shares, least, out):
+    """out (m, w) = k ln(k / E) - (k - E) where k = inside > E, else 0; E = k[0] shares + least."""
+    for j in range(inside.shape[0]):
+        for w in range(inside.shape[1]):
+            k = float(inside[j, w])
+            expected = inside[j, 0] * shares[w] + least
+            out[j, w] = k * math.log(k / expected) - (k - expected) if k > expected else 0.0

@@ -30,7 +30,7 @@ from ..protocols import Floats, Kernel
 from ..sampling import resolve_sampler
 from ..scales import (
     Bands,
-    Table,
+    BandTable,
     fallback_sigma,
     kernel_scales,
     measure_bands,
@@ -154,7 +154,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._fit(X, quality, groups, keep=False)
         return self
 
-    def _fit(self, X: Any, quality: Any, groups: Any, keep: bool) -> Table | None:
+    def _fit(self, X: Any, quality: Any, groups: Any, keep: bool) -> BandTable | None:
         """Fit, and return the table of bands if it is to be kept and was made."""
         forget_fit(self)
         family = resolve_family(self.family)
@@ -206,7 +206,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _scaled(
         self, X: Floats, models: ModelSet, own: OwnModels, stream: Stream, keep: bool
-    ) -> tuple[ModelSet, Table | None]:
+    ) -> tuple[ModelSet, BandTable | None]:
         """The models with their scale and weight; sets sigma_ and bands_."""
         given = None if self.sigma == "auto" else float(self.sigma)
         self.bands_ = None

@@ -28,7 +28,7 @@ def gather(cells: list[Cell], kind: str) -> Values:
         settings = cell["settings"]
         if settings["kind"] == kind:
             key = settings["dataset"], settings["condition"], settings["variant"]
-            for name, value in {**cell["values"], "cpu": cell["cpu_s"]}.items():
+            for name, value in cell["values"].items():
                 found[key][name].append(value)
     return {key: {n: np.array(v) for n, v in row.items()} for key, row in found.items()}
 
@@ -37,6 +37,8 @@ def content(cells: list[Cell], pictures: dict[str, Picture]) -> list[Block]:
     sets, scenes = gather(cells, "set"), gather(cells, "scene")
     tables = [table for table in TABLES.values() if any((n, "", FREE) in sets for n in table.sets)]
     blocks: list[Block] = [_intro()]
+    if "steps" in pictures:
+        blocks += [Heading("The steps"), pictures["steps"]]
     if tables:
         blocks += [Heading("On the paper's sets"), _summary(tables, sets)]
         blocks += [_sets_grid(table, sets) for table in tables]
@@ -88,13 +90,10 @@ def _summary(tables: list[Table], values: Values) -> Grid:
         means = [np.mean([_mean(values, n, v) for n in names]) for v in (PLAIN, KNOWN, FREE)]
         printed = np.mean([_best_printed(name) for name in names])
         below = [n for n in names if _mean(values, n, FREE) < _best_printed(n) - LIMIT]
-        cpu = np.mean([_mean(values, n, PLAIN, "cpu") for n in names])
-        ratio = np.mean([_mean(values, n, FREE, "cpu") for n in names]) / cpu
         numbers = [f"{mean:.4f}" for mean in (*means, printed)]
-        last = [", ".join(below) or "none", f"{ratio:.2f}"]
-        rows.append([table.title, str(len(names)), *numbers, *last])
+        rows.append([table.title, str(len(names)), *numbers, ", ".join(below) or "none"])
     head = ["mean AUC", "sets", PLAIN, KNOWN, FREE, "best of the paper in each row"]
-    head += [f"sigma free below that by > {LIMIT}", "CPU time of sigma free over PIF"]
+    head.append(f"sigma free below that by > {LIMIT}")
     return Grid("In short", head, rows)
 
 

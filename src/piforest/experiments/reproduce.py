@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from .._files import whole_file
 from ..datasets.published import ADELAIDERMF, SYNTHETIC2D, data_file, data_folder
-from . import beyond_page
+from . import beyond_page, steps
 from .beyond import SCENES, Trial, scene_trials, set_trials, share_trials
 from .content import TITLE, content
 from .curves import share_curves
@@ -74,7 +74,7 @@ def reproduce(
     _draw(out, only, pairs, cells, seed, n_jobs, say)
     _write(out, cells, _pictures(out, pairs), seed)
     if BEYOND in only:
-        _write_beyond(out, finished_cells(trials, out / "cells"))
+        _write_beyond(out, finished_cells(trials, out / "cells"), seed)
         say(f"What goes past the paper is {(out / 'beyond.html').resolve()}")
     say(f"The page is {(out / 'index.html').resolve()}")
     return out / "index.html"
@@ -142,18 +142,21 @@ def _trials(there: list[str], runs: int, quick: bool, seed: int) -> list[Trial]:
     ]
 
 
-def _write_beyond(out: Path, cells: list[Cell]) -> None:
+def _write_beyond(out: Path, cells: list[Cell], seed: int) -> None:
     pictures = {}
     curves = beyond_page.share_curves(cells)
     try:
         import matplotlib
     except ImportError:
         curves = {}
-    if curves:
+    else:
         matplotlib.use("agg")
+        (out / "figures").mkdir(exist_ok=True)
+        _save(steps.steps(seed), out, "steps", ("png", "svg"))
+        pictures["steps"] = Picture(Path("figures/steps.png"), steps.CAPTION)
+    if curves:
         from . import figures
 
-        (out / "figures").mkdir(exist_ok=True)
         _save(figures.share(curves), out, BEYOND, ("png", "svg"))
         caption = (
             "AUC against the share of anomalies: the paper's PIF with the true sigma, and ours "
