@@ -53,10 +53,20 @@ def test_the_best_cut_maximises_the_expected_f1(p):
 def test_a_cut_moves_into_the_next_valley_and_no_other_way():
     rng = np.random.default_rng(0)
     depths = np.concatenate([rng.normal(1, 0.1, 300), rng.normal(2, 0.1, 300)])
-    assert 1.2 < rules.into_valley(depths, 1.1) < 1.8
-    assert rules.into_valley(depths, 0.85) == 0.85  # still uphill
-    assert rules.into_valley(depths, 2.2) == 2.2  # no valley beyond
-    assert rules.into_valley(np.ones(10), 1.0) == 1.0
+    assert 1.2 < rules.into_valley(depths, 1.1, 0.0) < 1.8
+    assert rules.into_valley(depths, 0.85, 0.9) == 0.85  # still uphill, and the peak too far
+    assert 1.2 < rules.into_valley(depths, 0.85, 1.3) < 1.8  # the peak of the anomalies
+    assert rules.into_valley(depths, 2.2, 0.0) == 2.2  # no valley beyond
+    assert rules.into_valley(np.ones(10), 1.0, 1.0) == 1.0
+
+
+def test_few_flagged_points_are_not_put_to_the_vote():
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.uniform(0.5, 0.6, 400), [0.9, 0.91, 0.92]])
+    null = rng.uniform(0.7, 1.0, 250)
+    everywhere = np.ones(403, bool)
+    flagged = rules.votes(scores, null, everywhere, np.ones(250, bool))
+    assert np.flatnonzero(flagged).tolist() == [400, 401, 402]
 
 
 def test_null_points_ignore_far_points():

@@ -18,6 +18,8 @@ _BOX = (1, 99)  # per cent: a far point must not blow up the box
 _SURELY_RANDOM = 0.3  # above this p-value there are next to no normal points
 _RARELY_RANDOM = 0.1
 _BANDWIDTH = 0.5
+_FEW = 10
+_LEAST_COVER = 0.05
 # A point within so many half-widths of a structure belongs to it.
 NEAR = 2.0
 
@@ -52,11 +54,13 @@ def best_cut(p: Floats) -> float:
     return float(q[np.argmax(2 * rate * (1 - q) / (flagged + rate))])
 
 
-def into_valley(depths: Floats, cut: float) -> float:
-    """The cut moved to where the density of the depths is least, uphill of nothing.
+def into_valley(depths: Floats, cut: float, farthest: float) -> float:
+    """The cut moved to where the density of the depths is least.
 
-    depths (n,): flagged are those below `cut`. If their density falls beyond it, the cut
-    moves to the first valley, so that anomalies near a structure are not split.
+    depths (n,): flagged are those below `cut`. Where the density falls beyond the cut, it
+    moves to the first valley, so that anomalies near a structure are not split. Where the
+    density rises, the cut stays; but if the peak lies before `farthest`, it is one of
+    anomalies still, and the cut moves to the valley behind it.
     """
     spread = np.subtract(*np.percentile(depths, [75, 25])) / 1.349
     spread = min(depths.std(), spread) if spread > 0 else depths.std()
@@ -66,9 +70,15 @@ def into_valley(depths: Floats, cut: float) -> float:
     grid = np.arange(cut, depths.max() + width, width / 4)
     if len(grid) < 3:
         return cut
-    density = _density(depths, grid, width)
-    rises = np.flatnonzero(np.diff(density) > 0)
-    return float(grid[rises[0]]) if len(rises) else cut
+    slopes = np.diff(_density(depths, grid, width))
+    first = 0
+    if slopes[0] > 0:
+        falls = np.flatnonzero(slopes < 0)
+        if not len(falls) or grid[falls[0]] > farthest:
+            return cut
+        first = int(falls[0])
+    rises = np.flatnonzero(slopes[first:] > 0)
+    return float(grid[first + rises[0]]) if len(rises) else cut
 
 
 def _density(depths: Floats, grid: Floats, width: float) -> Floats:
@@ -83,16 +93,22 @@ def _density(depths: Floats, grid: Floats, width: float) -> Floats:
     return np.asarray(np.interp(grid, first + (np.arange(length) + 0.5) * step, smooth))
 
 
-def votes(scores: Floats, null: Floats, far: Bools) -> Bools:
+def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     """Which points are anomalous by at least two of three votes.
 
     The cut of best expected F1, moved into a valley; a p-value above 0.1; and `far`,
-    whether the point lies near none of the structures.
+    whether the point lies near none of the structures. `null_far` is the same of the random
+    points: as many as lie near one are as deep as normal points. Where the first vote flags
+    fewer than ten points, there is no density to speak of, and it decides alone.
     """
     p = p_values(scores, null)
     flagged = p > best_cut(p)
-    depths = -np.log2(scores)
-    if flagged.any() and not flagged.all():
+    if flagged.sum() < _FEW:
+        return np.asarray(flagged)
+    depths, null_depths = -np.log2(scores), -np.log2(null)
+    if not flagged.all():
         cut = midway(float(depths[flagged].max()), float(depths[~flagged].min()))
-        flagged = depths < into_valley(depths, cut)
+        covered = max(_LEAST_COVER, 2 * float(np.mean(~null_far)))
+        farthest = float(np.quantile(null_depths, 1 - min(1.0, covered)))
+        flagged = depths < into_valley(depths, cut, farthest)
     return np.asarray(flagged.astype(int) + far + (p > _RARELY_RANDOM) >= 2)

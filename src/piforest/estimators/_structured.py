@@ -102,11 +102,12 @@ class StructuredDetector(Detector):
         ceiling = self._ceiling()
         bank = self._bank()
         found = greedy_structures(bank, labels.NEAR)
-        distances = relative_distances(points, found)
-        far = np.all(distances > labels.NEAR, axis=1)
-        return labels.votes(
-            np.minimum(scores, ceiling), np.minimum(self.null_scores_, ceiling), far
+        far, null_far = (
+            np.all(relative_distances(rows, found) > labels.NEAR, axis=1)
+            for rows in (points, self._null_points())
         )
+        null = np.minimum(self.null_scores_, ceiling)
+        return labels.votes(np.minimum(scores, ceiling), null, far, null_far)
 
     def _bank(self) -> Bank:
         models, own = self.embedding_.models_[0], self.embedding_._own
@@ -122,8 +123,10 @@ class StructuredDetector(Detector):
         return float(score[0])
 
     def _score_null(self) -> Floats:
-        points = labels.null_points(self._points, Stream(self._key).child("null"))
-        return np.sort(self._blocks(points, self._then(self.forest_.scores)))
+        return np.sort(self._blocks(self._null_points(), self._then(self.forest_.scores)))
+
+    def _null_points(self) -> Floats:
+        return labels.null_points(self._points, Stream(self._key).child("null"))
 
     def _find_structures(self) -> list[Structure]:
         scores = self.scores_[self._pool_rows]
