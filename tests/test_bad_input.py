@@ -119,7 +119,7 @@ CASES = [
     (PIF(Line(lambda R: R.repeat(3, axis=1)), sigma=1), X, r"residuals of family 'line' must have shape \(16, 500\), got \(16, 1500\)"),
     (PIF(Line(lambda R: R.T), sigma=1), X, "residuals of family 'line' must have shape"),
     (PIF(Line(lambda R: R[0]), sigma=1), X, "residuals of family 'line' must have shape"),
-    (PIF(Line(lambda R: -R), sigma=1), X, "residuals of family 'line' must not be negative, got -"),
+    (PIF(Line(lambda R: -R), sigma=1), X, "residuals of family 'line' must not be negative or NaN, got -"),
     (VoronoiForest(Dropping()), X, r"rows\(X\) of metric 'misshapen' must keep all 50 rows, it gives 5"),
     (PreferenceIsolationForest(kernel=lambda r, s: 1.0), X, r"kernel <lambda>\(r, sigma\) must have shape \(100,\), got \(\)"),
     (PreferenceIsolationForest(sampler=Misshapen()), X, "samples of sampler 'misshapen' must have shape"),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, ks_2samp
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, roc_auc_score
 
 from piforest import PIF, PreferenceIsolationForest
@@ -157,6 +158,72 @@ def test_a_threshold_can_be_set_and_taken_back(fitted):
     for bad in (np.nan, "high", True, None):
         with pytest.raises(ValueError, match="threshold must be a finite number"):
             detector.set_threshold(bad)
+
+
+def along_an_axis(n, kind):
+    rng = np.random.default_rng(n)
+    t, noise = rng.uniform(0, 1, n), rng.normal(0, 0.01, n)
+    return {
+        "horizontal": np.column_stack([t, noise]),
+        "constant": np.column_stack([t, np.full(n, 3.0)]),
+        "sensor": np.column_stack([np.arange(n), 20 + 50 * noise]),
+        "in space": np.column_stack([t, noise, rng.normal(0, 0.01, n)]),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["horizontal", "constant", "sensor", "in space"])
+@pytest.mark.parametrize("n", [100, 400])
+def test_one_line_that_fills_the_box_is_not_taken_for_chance(n, kind):
+    X = along_an_axis(n, kind)
+    flagged = PreferenceIsolationForest("line", random_state=0).fit(X).labels_ == -1
+    assert flagged.mean() < 0.06
+    X[0, 1] += 0.5 if kind != "sensor" else 25
+    labels = PreferenceIsolationForest("line", random_state=0).fit(X).labels_
+    assert labels[0] == -1
+    assert np.mean(labels == -1) < 0.06
+
+
+def test_points_of_no_structure_are_told():
+    X = np.random.default_rng(0).uniform(size=(60, 4)) * 300
+    with pytest.warns(UserWarning, match="no structure of family 'fundamental' stands out"):
+        PreferenceIsolationForest("fundamental", n_models=200, random_state=0).fit(X)
+
+
+def test_too_few_rows_give_no_automatic_threshold(fitted):
+    with pytest.raises(ValueError, match="needs at least 20 rows of X to take a threshold from"):
+        fitted["line"].set_contamination("auto", SCENES["line"].data[:19])
+    fitted["line"].set_contamination("auto")
+
+
+def test_p_values_are_refused_where_they_would_mean_nothing():
+    scene = SCENES["line"]
+    for detector in (
+        PIF("line", sigma=0.008, n_estimators=5, random_state=0),
+        PreferenceIsolationForest(metric="euclidean", path="depth", n_estimators=5, random_state=0),
+    ):
+        detector.fit(scene.data)
+        with pytest.raises(ValueError, match="p_values needs a detector with own_votes=False"):
+            detector.p_values(scene.data)
+        assert detector.explain(scene.data[:1])[0].p_value is None
+
+
+def test_what_a_fit_found_is_forgotten_with_it_and_asked_for_after_it():
+    detector = PreferenceIsolationForest("line", n_estimators=5, random_state=0)
+    for name in ("structures_", "null_scores_", "sigma_", "models_"):
+        with pytest.raises(NotFittedError):
+            getattr(detector, name)
+    detector.fit(SCENES["line"].data)
+    assert len(detector.structures_) == 4
+    supports = [each.support for each in detector.structures_]
+    detector.set_params(own_votes=True)
+    detector._known.clear()
+    assert [each.support for each in detector.structures_] == supports
+    with pytest.raises(ValueError, match="NaN"):
+        detector.fit(np.full((30, 2), np.nan))
+    with pytest.raises(NotFittedError):
+        detector.structures_  # noqa: B018
+    with pytest.raises(ValueError, match="own_votes must be True or False, got 'no'"):
+        detector.set_params(own_votes="no").fit(SCENES["line"].data)
 
 
 def test_the_papers_detector_keeps_its_simple_labels():

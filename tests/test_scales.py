@@ -134,6 +134,18 @@ def test_the_scale_of_a_model_lies_between_sigma_and_its_own():
     np.testing.assert_allclose(model_weights(bands, "gain"), (ratio / 10) ** 0.75)
 
 
+@pytest.mark.parametrize("sigma", [None, 0.02])
+@pytest.mark.parametrize("power", [-20, 1, 30])
+def test_scales_follow_a_power_of_two_to_the_last_bit(power, sigma):
+    rng = np.random.default_rng(0)
+    width, ratio = rng.uniform(0.01, 0.5, 50), rng.uniform(0, 1, 50)
+    factor = 2.0**power
+    here = kernel_scales(Bands(0.013, width, ratio, ratio), "adaptive", sigma)
+    bands = Bands(0.013 * factor, width * factor, ratio, ratio)
+    there = kernel_scales(bands, "adaptive", sigma and sigma * factor)
+    assert np.array_equal(there, here * factor)
+
+
 def test_a_given_sigma_that_the_data_deny_is_told_with_both_values():
     X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.3, random_state=5).data
     with pytest.warns(UserWarning, match=r"sigma=0\.2 was given, but .* as if it were 0\.0"):
@@ -149,5 +161,7 @@ def test_estimate_sigma_is_public_and_repeats_itself():
     assert 0.005 < sigma < 0.02
     assert piforest.estimate_sigma(X, "circle", random_state=0) == sigma
     assert piforest.estimate_sigma(4 * X, "circle", random_state=0) == 4 * sigma
+    with pytest.raises(ValueError, match="n_models must be"):
+        piforest.estimate_sigma(X, "circle", n_models=0)
     with pytest.raises(ValueError, match="family 'homography' needs"):
         piforest.estimate_sigma(X, "homography")

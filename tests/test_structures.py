@@ -61,6 +61,13 @@ def test_the_structures_of_a_scene_are_found_with_their_points(name):
         assert (distances <= 3 * structure.width).all()
     assert len(seen) == len(found)
     assert detector.structures_ is found
+    ratios = [structure.log_ratio for structure in found]
+    assert ratios == sorted(ratios, reverse=True)
+    assert f"Structure({name}, {found[0].support} points" in repr(found[0])
+    if name == "fundamental":
+        assert found[0].matrix.shape == (3, 3)
+    else:
+        assert not hasattr(found[0], "matrix")
 
 
 def test_two_planes_are_not_taken_for_one_wide_one():
@@ -113,7 +120,12 @@ def test_reasons_name_the_nearest_structures():
     assert str(off).startswith("anomalous (score 0.")
     assert off.nearest[0].sigmas > 10
     assert [each.sigmas for each in off.nearest] == sorted(each.sigmas for each in off.nearest)
-    assert f"{off.nearest[0].sigmas:.1f} sigmas" in off.text
+    assert f"{off.nearest[0].sigmas:.3g} sigmas" in off.text
+    assert f"threshold {-detector.offset_:.3f}" in off.text
+    detector.set_threshold(0.0)
+    assert "but it shares too little" in detector.explain(scene.data[:1])[0].text
+    detector.set_threshold(1.0)
+    assert "but it shares enough" in detector.explain(far[None])[0].text
 
 
 def test_reasons_are_given_where_no_structure_is_found():

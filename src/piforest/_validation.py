@@ -32,7 +32,8 @@ def warn_user(message: str) -> None:
 def forget_fit(estimator: Any) -> None:
     """Drop what an earlier fit left, so that a fit that fails leaves an unfitted estimator and
     not a mixture of two."""
-    for name in [name for name in vars(estimator) if name.endswith("_")]:
+    hidden = ("_known", "_points", "_pool_rows", "_key", "_own")
+    for name in [name for name in vars(estimator) if name.endswith("_") or name in hidden]:
         delattr(estimator, name)
 
 
@@ -220,8 +221,11 @@ def check_row_count(metric: str, kept: int, given: int) -> None:
 
 
 def check_distances(source: str, R: NDArray[np.float64]) -> None:
-    if R.size and R.min() < 0:
-        raise ValueError(f"{source} must not be negative, got {float(R.min())!r}: a distance.")
+    least = float(R.min()) if R.size else 0.0
+    if not least >= 0:  # a NaN among them makes the least one NaN
+        raise ValueError(
+            f"{source} must not be negative or NaN, got {least!r}: a distance, infinite at most."
+        )
 
 
 def check_not_negative(name: str, values: NDArray[Any]) -> None:
@@ -313,3 +317,17 @@ def check_finite(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}.")
     return float(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_enough_rows(n: int, least: int = 20) -> None:
+    if n < least:
+        raise ValueError(
+            f"contamination='auto' needs at least {least} rows of X to take a threshold from, got "
+            f"{n}. Leave X out for the training points, or use set_threshold."
+        )

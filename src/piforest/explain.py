@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .protocols import Bools, Floats
+from .protocols import Floats
 from .structures import Structure
 
 _NEAREST = 3
+_ON = 4.0  # sigmas
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Nearby:
     sigmas: float
     """the same in units of the structure's noise"""
     support: int
-    """how many training points belong to the structure"""
+    """how many training points (of the pool, if there are more) belong to the structure"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,10 @@ class Explanation:
     """One point, what it scored, and the structures nearest to it in their own sigmas."""
 
     score: float
-    p_value: float
+    threshold: float
+    """anomalous is what scores above it"""
+    p_value: float | None
+    """None where there is none to give"""
     anomalous: bool
     nearest: list[Nearby]
     text: str
@@ -41,7 +45,11 @@ class Explanation:
 
 
 def explanations(
-    X: Floats, scores: Floats, p_values: Floats, anomalous: Bools, structures: list[Structure]
+    X: Floats,
+    scores: Floats,
+    p_values: Floats | None,
+    threshold: float,
+    structures: list[Structure],
 ) -> list[Explanation]:
     columns = [each.residuals(X) for each in structures]
     distances = np.column_stack(columns) if columns else np.empty((len(X), 0))
@@ -53,22 +61,34 @@ def explanations(
             Nearby(int(k), float(distances[i, k]), float(sigmas[i, k]), structures[k].support)
             for k in order
         ]
-        score, p, flag = float(scores[i]), float(p_values[i]), bool(anomalous[i])
-        text = _sentence(score, p, flag, nearest, structures)
-        found.append(Explanation(score, p, flag, nearest, text))
+        score = float(scores[i])
+        p = None if p_values is None else float(p_values[i])
+        text = _sentence(score, threshold, p, nearest, structures)
+        found.append(Explanation(score, threshold, p, score > threshold, nearest, text))
     return found
 
 
 def _sentence(
-    score: float, p: float, flag: bool, nearest: list[Nearby], structures: list[Structure]
+    score: float,
+    threshold: float,
+    p: float | None,
+    nearest: list[Nearby],
+    structures: list[Structure],
 ) -> str:
-    head = f"{'anomalous' if flag else 'normal'} (score {score:.3f}, p = {p:.3f}): "
+    anomalous = score > threshold
+    numbers = f"score {score:.3f}, threshold {threshold:.3f}"
+    numbers += "" if p is None else f", p = {p:.3f}"
+    head = f"{'anomalous' if anomalous else 'normal'} ({numbers}): "
     if not nearest:
         return head + "no structure was found in the data."
     first = nearest[0]
     family = structures[first.structure].family.name
-    what = f"structure {first.structure}, a {family} with {first.support} points"
+    what = f"structure {first.structure} ({family}, {first.support} points)"
     if not np.isfinite(first.sigmas):
-        return head + "no structure can be seen from it."
-    away = f"{first.sigmas:.1f} sigmas ({first.distance:.3g}) away."
-    return head + (f"on {what}, {away}" if first.sigmas <= 4 else f"nearest is {what}, {away}")
+        return head + "on the wrong side of every structure."
+    away = f"{first.sigmas:.3g} sigmas ({first.distance:.3g}) away"
+    if first.sigmas <= _ON:
+        but = ", but it shares too little with its points" if anomalous else ""
+        return head + f"on {what}, {away}{but}."
+    but = "" if anomalous else ", but it shares enough with the points of some"
+    return head + f"on no structure; the nearest is {what}, {away}{but}."

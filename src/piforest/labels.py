@@ -20,6 +20,7 @@ _RARELY_RANDOM = 0.1
 _BANDWIDTH = 0.5
 _FEW = 10
 _LEAST_COVER = 0.05
+_FULL = 0.5
 # A point within so many half-widths of a structure belongs to it.
 NEAR = 2.0
 
@@ -99,8 +100,13 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     The cut of best expected F1, moved into a valley; a p-value above 0.1; and `far`,
     whether the point lies near none of the structures. `null_far` is the same of the random
     points: as many as lie near one are as deep as normal points. Where the first vote flags
-    fewer than ten points, there is no density to speak of, and it decides alone.
+    fewer than ten points, there is no density to speak of, and it decides alone; where more
+    than half of the random points lie near a structure, `far` does.
     """
+    covered = float(np.mean(~null_far))
+    if covered > _FULL:
+        # The structures fill the box of the data: random points are like normal ones.
+        return far
     p = p_values(scores, null)
     flagged = p > best_cut(p)
     if flagged.sum() < _FEW:
@@ -108,7 +114,7 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     depths, null_depths = -np.log2(scores), -np.log2(null)
     if not flagged.all():
         cut = midway(float(depths[flagged].max()), float(depths[~flagged].min()))
-        covered = max(_LEAST_COVER, 2 * float(np.mean(~null_far)))
-        farthest = float(np.quantile(null_depths, 1 - min(1.0, covered)))
+        deeper = min(1.0, max(_LEAST_COVER, 2 * covered))
+        farthest = float(np.quantile(null_depths, 1 - deeper))
         flagged = depths < into_valley(depths, cut, farthest)
     return np.asarray(flagged.astype(int) + far + (p > _RARELY_RANDOM) >= 2)

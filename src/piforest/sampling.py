@@ -82,7 +82,7 @@ class MixedSampler:
     """Every other sample uniform, the others local at a random scale.
 
     A local sample is a random point and k - 1 of its K nearest neighbours, K
-    log-uniform between k - 1 and n - 1: small structures are found as well as large
+    log-uniform between k and n: small structures are found as well as large
     ones, without a scale to choose. Beyond 2,000 points, more than 512 neighbours
     are taken from a fixed random 2,000 of the points, as many as lie as near; so a
     draw costs O(s log n).

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array
 
 from ._kernels.scales import band_bins, count_bins, log_ratios
 from ._random import Stream, choose
-from ._validation import check_family_fits, check_magnitude, warn_user
+from ._validation import check_family_fits, check_integer, check_magnitude, warn_user
 from .families import extent, resolve_family
 from .models import ModelSet, OwnModels, draw_models, own_models, residual_blocks
 from .protocols import Floats, Ints
@@ -132,8 +132,9 @@ def band_table(
     table = np.empty((len(X), len(models)), np.uint8) if out is None else out
     starts, ends = own.of(X)
     for rows, R in residual_blocks(X, [models]):
-        relative = R * (1 / widths[0])
-        bits = (relative * relative).view(np.int64)
+        with np.errstate(over="ignore"):  # far is far
+            relative = R * (1 / widths[0])
+            bits = (relative * relative).view(np.int64)
         band_bins(R, bits, widths, starts[rows], ends[rows], own.columns, table[rows])
     return table
 
@@ -174,9 +175,10 @@ def kernel_scales(bands: Bands, scale: str, sigma: float | None) -> Floats:
         return np.full(len(own), fixed)
     if scale == "own":
         return own
+    # From ratios, so that scaling the data by a power of two scales the result exactly.
     if sigma is not None:
-        return np.sqrt(sigma * own)
-    return np.asarray(own**0.9 * (fixed / 0.75) ** 0.1)
+        return np.asarray(own * np.sqrt(sigma / own))
+    return np.asarray(own * (fixed / 0.75 / own) ** 0.1)
 
 
 def model_weights(bands: Bands, weighting: str) -> Floats:
@@ -201,6 +203,8 @@ def estimate_sigma(
 
     The half-width at which the best 2 % of random models are most striking, halved.
     At most 1,000 points are looked at. Where nothing shows, it warns and gives a guess.
+    A detector's own `sigma_` looks at more points and models, and may be one step of the
+    grid of widths away, a factor of sqrt(2).
 
     >>> from piforest import estimate_sigma
     >>> from piforest.datasets import make_lines
@@ -209,6 +213,7 @@ def estimate_sigma(
     True
     """
     resolved = resolve_family(family)
+    check_integer("n_models", n_models, 1)
     X = check_array(X, dtype=np.float64, order="C", ensure_min_samples=2, input_name="X")
     check_family_fits(resolved, *X.shape)
     check_magnitude(X)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,19 +30,32 @@ _REFITS = 100
 _MOST = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Structure:
     """One structure of the data."""
 
-    family: ModelFamily = field(repr=False)
+    family: ModelFamily
     params: Floats
     """(p,) as the family has them"""
     width: float
     """the half-width of its band, in the units of the data; about two sigmas"""
     log_ratio: float
     """how much more likely its points are with it than without, a logarithm"""
-    members: Ints = field(repr=False)
+    members: Ints
     """rows of the training points (or of the pool of them) that belong to it"""
+
+    def __repr__(self) -> str:
+        return (
+            f"Structure({self.family.name}, {self.support} points, width {self.width:.3g}, "
+            f"log ratio {self.log_ratio:.4g})"
+        )
+
+    @property
+    def matrix(self) -> Floats:
+        """(3, 3) of a homography or a fundamental matrix, in the coordinates of the images."""
+        if not hasattr(self.family, "matrices"):
+            raise AttributeError(f"family {self.family.name!r} has no matrix; see params.")
+        return np.asarray(self.family.matrices(self.params[None])[0])
 
     def with_members(self, members: Ints) -> Structure:
         return replace(self, members=members)
@@ -172,6 +185,7 @@ def find_structures(bank: Bank, normal: Bools, stream: Stream) -> list[Structure
     for step in range(_REFINEMENTS):
         found = _refined(bank, normal, found, stream.child(step))
     family = bank.models.family
+    found = sorted((each for each in found if each[2] > bank.least_ratio), key=lambda f: -f[2])
     cells = _cells(bank, normal, found)
     return [
         Structure(family, params, width, ratio, np.flatnonzero(cells == k))

@@ -93,7 +93,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """A new threshold without fitting again.
 
         contamination: a share in (0, 1), or "auto".
-        X: held-out points to take the threshold from; the training points if None.
+        X: held-out points to take the threshold from, as mixed as those that will come;
+        the training points if None.
         """
         check_is_fitted(self, "forest_")
         check_contamination(contamination)

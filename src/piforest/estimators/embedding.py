@@ -17,6 +17,7 @@ from .._rows import SparseRows, stack
 from .._validation import (
     check_choice,
     check_family_fits,
+    check_flag,
     check_integer,
     check_magnitude,
     check_positive,
@@ -49,8 +50,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     """Describe each point by which of many random models it lies near.
 
     Models of a family are fitted to random minimal samples. A point is mapped to
-    its preferences for all of them: 1 where it lies on a model, falling to 0 at 3
-    sigma. Points of one structure have similar preferences, points of none have
+    its preferences for all of them: the weight of a model where it lies on it, falling
+    to 0 at 3 sigma. Points of one structure have similar preferences, points of none have
     hardly any. The result is sparse and works in a `Pipeline` before any other
     estimator. (An isolation forest on preferences may rank upside down: points of
     a structure have many non-zero entries, anomalies hardly any.)
@@ -199,6 +200,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _check_params(self) -> None:
         check_choice("scale", self.scale, SCALES)
         check_choice("weighting", self.weighting, WEIGHTINGS)
+        check_flag("own_votes", self.own_votes)
         if not (isinstance(self.sigma, str) and self.sigma == "auto"):
             check_positive("sigma", self.sigma, "sigma='auto' estimates the noise from the data.")
         if not (isinstance(self.n_models, str) and self.n_models == "auto"):

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._random import Stream, choose
 from .._validation import check_choice, check_positive, forget_fit
@@ -187,18 +187,22 @@ class PreferenceIsolationForest(StructuredDetector):
 
     @property
     def sigma_(self) -> float:
+        check_is_fitted(self, "embedding_")
         return self.embedding_.sigma_
 
     @property
     def models_(self) -> list[ModelSet]:
+        check_is_fitted(self, "embedding_")
         return self.embedding_.models_
 
     @property
     def n_models_(self) -> int:
+        check_is_fitted(self, "embedding_")
         return self.embedding_.n_models_
 
     @property
     def n_degenerate_(self) -> int:
+        check_is_fitted(self, "embedding_")
         return self.embedding_.n_degenerate_
 
     def _resolve_metric(self) -> Metric:
