@@ -116,7 +116,7 @@ def test_the_page_says_what_the_trials_found():
     assert set(WRONG) <= set(wrong)
     texts = " ".join(block.text for block in blocks if hasattr(block, "text"))
     conditions = 2 * (5 + len(beyond.STRESSES)) + 2 * 5
-    assert f"at least as good in the mean in {conditions} of {conditions} conditions" in texts
+    assert f"to three decimals, in {conditions} of {conditions} conditions" in texts
     halves = grids["Fitted on one half of n points, asked about both: share flagged"]
     assert len(halves.rows) == 6
     curves = beyond_page.share_curves(made_up())

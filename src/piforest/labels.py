@@ -16,7 +16,7 @@ from .thresholds import midway
 NULL_POINTS = 250
 _BOX = (1, 99)  # per cent: a far point must not blow up the box
 _SURELY_RANDOM = 0.3  # above this p-value there are next to no normal points
-_RARELY_RANDOM = 0.1
+_RARELY_RANDOM = (0.02, 0.1)
 _BANDWIDTH = 0.5
 _FEW = 10
 _LEAST_COVER = 0.05
@@ -97,11 +97,11 @@ def _density(depths: Floats, grid: Floats, width: float) -> Floats:
 def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     """Which points are anomalous by at least two of three votes.
 
-    The cut of best expected F1, moved into a valley; a p-value above 0.1; and `far`,
-    whether the point lies near none of the structures. `null_far` is the same of the random
-    points: as many as lie near one are as deep as normal points. Where the first vote flags
-    fewer than ten points, there is no density to speak of, and it decides alone; where more
-    than half of the random points lie near a structure, `far` does.
+    The cut of best expected F1, moved into a valley; a p-value above twice the share of
+    random points that lie near a structure (0.02 to 0.1); and `far`, whether the point lies
+    near none of the structures. `null_far` is the same of the random points. Where the
+    first vote flags fewer than ten points, there is no density to speak of, and it decides
+    alone; where more than half of the random points lie near a structure, `far` does.
     """
     covered = float(np.mean(~null_far))
     if covered > _FULL:
@@ -117,4 +117,8 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
         deeper = min(1.0, max(_LEAST_COVER, 2 * covered))
         farthest = float(np.quantile(null_depths, 1 - deeper))
         flagged = depths < into_valley(depths, cut, farthest)
-    return np.asarray(flagged.astype(int) + far + (p > _RARELY_RANDOM) >= 2)
+    least, most = _RARELY_RANDOM
+    # Without structures nothing is known about what they cover.
+    rare = most if far.all() else min(max(least, 2 * covered), most)
+    like_random = p > rare
+    return np.asarray(flagged.astype(int) + far + like_random >= 2)

@@ -188,7 +188,7 @@ def _scenes(values: Values) -> list[Block]:
             rows.append([family, condition, "-", "-", "-", "-", f"{row['flagged'].mean():.3f}"])
             continue
         plain = values[family, condition, PLAIN]["auc"]
-        wins.append(row["auc"].mean() >= plain.mean())
+        wins.append(round(row["auc"].mean() - plain.mean(), 3) >= 0)
         ratio = row["f1"].mean() / row["best_f1"].mean()
         better = np.mean(row["auc"] >= plain)
         aucs = [_shown(plain), _shown(row["auc"]), f"{100 * better:.0f} %"]
@@ -197,7 +197,9 @@ def _scenes(values: Values) -> list[Block]:
         "Lines and circles in a square, planes and motions between two images; 2 to 6 structures "
         "(4 at most between images) of 40 to 200 points, noise log-uniform over a factor of five. "
         "The condition is the share of anomalies; the others have 40 %. PIF has the true noise. "
-        f"Ours is at least as good in the mean in {sum(wins)} of {len(wins)} conditions."
+        f"Ours is at least as good in the mean, to three decimals, in {sum(wins)} of {len(wins)} "
+        "conditions. Where half of the anomalies lie in three dense blobs, these are taken for "
+        "small structures."
     )
     head = ["family", "condition", PLAIN, FREE, "scenes at least as good", "F1 over best F1"]
     return [text, Grid("Scenes", [*head, "share flagged"], rows)]
