@@ -50,6 +50,7 @@ def test_a_saved_model_scores_alike(detector, data, tmp_path):
     assert loaded.set_contamination(0.2).offset_ == detector.set_contamination(0.2).offset_
     if hasattr(detector, "structures_"):
         assert np.array_equal(loaded.null_scores_, detector.null_scores_)
+        assert loaded.sigma_source_ == detector.sigma_source_
         assert str(loaded.structures_) == str(detector.structures_)
         assert str(loaded.explain(data[:3])) == str(detector.explain(data[:3]))
     if hasattr(detector, "sigma_"):

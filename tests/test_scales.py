@@ -88,6 +88,19 @@ def test_hardly_any_points_fall_back_with_a_warning():
     ):
         detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
     assert detector.sigma_ > 0
+    assert detector.sigma_source_ == "guessed"
+    fixed = PreferenceIsolationForest("circle", scale="fixed", weighting="none", random_state=0)
+    with pytest.warns(UserWarning, match="no structure of family 'circle' shows in 4 points"):
+        fixed.fit(X)
+    assert fixed.sigma_source_ == "guessed"
+
+
+def test_sigma_says_where_it_comes_from():
+    X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.3, random_state=5).data
+    detector = PreferenceIsolationForest("line", n_estimators=2, random_state=0)
+    assert detector.fit(X).sigma_source_ == "estimated"
+    assert detector.set_params(sigma=0.01).fit(X).sigma_source_ == "given"
+    assert detector.sigma_ == 0.01
 
 
 @pytest.mark.parametrize("name", list_families())

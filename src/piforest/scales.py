@@ -221,11 +221,10 @@ def estimate_sigma(
     sampler = resolve_sampler("mixed")
     models, _ = draw_models(X, resolved, sampler, n_models, stream.child("models"))
     sigma = rough_sigma(X, models, stream.child("sigma"))
-    return sigma
+    return fallback_sigma(X, models) if np.isnan(sigma) else sigma
 
 
 def rough_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
-    """sigma from at most 1,000 points and 2,000 models, where nothing needs more."""
+    """sigma from at most 1,000 points and 2,000 models; nan where no structure shows."""
     models = models.first(2000)
-    bands, _ = measure_bands(X, models, own_models([models]), stream, points=1000)
-    return bands.sigma if np.isfinite(bands.sigma) else fallback_sigma(X, models)
+    return measure_bands(X, models, own_models([models]), stream, points=1000)[0].sigma

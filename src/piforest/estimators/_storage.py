@@ -154,6 +154,7 @@ def _pack_embedding(embedding: Any, header: dict[str, Any], arrays: Arrays) -> N
         "params": _encoded(embedding.get_params()),
         "kernel": _encode("kernel", embedding.kernel_),
         "sigma": embedding.sigma_,
+        "sigma_source": embedding.sigma_source_,
         "n_degenerate": embedding.n_degenerate_,
         "families": [_encode("family", models.family) for models in embedding.models_],
     }
@@ -169,7 +170,7 @@ def _unpack_embedding(header: dict[str, Any], arrays: Arrays) -> Any:
         for i, family in enumerate(header["families"])
     ]
     embedding.kernel_ = _decode("kernel", header["kernel"])
-    embedding.sigma_ = header["sigma"]
+    embedding.sigma_, embedding.sigma_source_ = header["sigma"], header["sigma_source"]
     embedding.n_degenerate_ = header["n_degenerate"]
     embedding.n_models_ = sum(len(models) for models in embedding.models_)
     embedding._n_features_out = embedding.n_models_

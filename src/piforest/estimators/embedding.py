@@ -94,7 +94,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     models_ : list of ModelSet
         Parameters, minimal samples, scale and weight of the models.
     sigma_ : float
-        As given, or estimated.
+        The noise of the structures.
+    sigma_source_ : str
+        Where it comes from: "given", "estimated", or "guessed" where no structure shows.
     bands_ : Bands or None
         Width and gain of each model's band, where they were measured.
     n_models_ : int
@@ -119,6 +121,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     models_: list[ModelSet]
     sigma_: float
+    sigma_source_: str
     bands_: Bands | None
     kernel_: Kernel
     _own: OwnModels | None
@@ -211,10 +214,11 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     ) -> tuple[ModelSet, BandTable | None]:
         """The models with their scale and weight; sets sigma_ and bands_."""
         given = None if self.sigma == "auto" else float(self.sigma)
+        self.sigma_source_ = "estimated" if given is None else "given"
         self.bands_ = None
         if self.scale == "fixed" and self.weighting == "none":
             with Progress(self.verbose).stage("sigma"):
-                self.sigma_ = rough_sigma(X, models, stream) if given is None else given
+                self.sigma_ = self._from_few(X, models, stream) if given is None else given
             return replace(models, scale=np.full(len(models), self.sigma_)), None
         with Progress(self.verbose).stage("width and weight of each model"):
             self.bands_, table = measure_bands(
@@ -222,7 +226,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             )
             bands = self.bands_
         if not bands.gain.any():
-            self.sigma_ = fallback_sigma(X, models) if given is None else given
+            self.sigma_ = self._guessed(X, models) if given is None else given
             return replace(models, scale=np.full(len(models), self.sigma_)), table
         self.sigma_ = bands.sigma if given is None else given
         off = given is not None and not 1 / _FAR_OFF <= given / bands.sigma <= _FAR_OFF
@@ -235,6 +239,14 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         scale = kernel_scales(bands, self.scale, given)
         weight = model_weights(bands, self.weighting)
         return replace(models, scale=scale, weight=weight), table
+
+    def _from_few(self, X: Floats, models: ModelSet, stream: Stream) -> float:
+        sigma = rough_sigma(X, models, stream)
+        return self._guessed(X, models) if np.isnan(sigma) else sigma
+
+    def _guessed(self, X: Floats, models: ModelSet) -> float:
+        self.sigma_source_ = "guessed"
+        return fallback_sigma(X, models)
 
     def _embed(self, X: Floats) -> SparseRows:
         """Preferences of validated rows, in fixed point."""

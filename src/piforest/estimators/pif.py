@@ -89,7 +89,9 @@ class PreferenceIsolationForest(StructuredDetector):
     offset_ : float
         `decision_function = score_samples - offset_`.
     sigma_ : float
-        As given, or estimated.
+        The noise of the structures.
+    sigma_source_ : str
+        Where it comes from: "given", "estimated", or "guessed" where no structure shows.
     structures_ : list of Structure
         The structures of the data, found when first asked for.
     null_scores_ : ndarray
@@ -189,6 +191,11 @@ class PreferenceIsolationForest(StructuredDetector):
     def sigma_(self) -> float:
         check_is_fitted(self, "embedding_")
         return self.embedding_.sigma_
+
+    @property
+    def sigma_source_(self) -> str:
+        check_is_fitted(self, "embedding_")
+        return self.embedding_.sigma_source_
 
     @property
     def models_(self) -> list[ModelSet]:
