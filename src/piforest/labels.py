@@ -20,15 +20,20 @@ _RARELY_RANDOM = (0.02, 0.1)
 _BANDWIDTH = 0.5
 _FEW = 10
 _LEAST_COVER = 0.05
-_FULL = 0.5
+_MOSTLY = 0.5
 # A point within so many half-widths of a structure belongs to it.
 NEAR = 2.0
 
 
-def null_points(X: Floats, stream: Stream) -> Floats:
-    """(NULL_POINTS, d) uniform points of the box that holds 98 % of each column of X."""
+def box(X: Floats) -> tuple[Floats, Floats]:
+    """The lowest and the highest corner of the box that holds 98 % of each column of X."""
     low, high = np.percentile(X, _BOX, axis=0)
-    return np.asarray(stream.generator().uniform(low, high, (NULL_POINTS, X.shape[1])))
+    return low, high
+
+
+def null_points(X: Floats, stream: Stream) -> Floats:
+    """(NULL_POINTS, d) uniform points of the box of X."""
+    return np.asarray(stream.generator().uniform(*box(X), (NULL_POINTS, X.shape[1])))
 
 
 def p_values(scores: Floats, null: Floats) -> Floats:
@@ -101,12 +106,9 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     random points that lie near a structure (0.02 to 0.1); and `far`, whether the point lies
     near none of the structures. `null_far` is the same of the random points. Where the
     first vote flags fewer than ten points, there is no density to speak of, and it decides
-    alone; where more than half of the random points lie near a structure, `far` does.
+    alone.
     """
     covered = float(np.mean(~null_far))
-    if covered > _FULL:
-        # The structures fill the box of the data: random points are like normal ones.
-        return far
     p = p_values(scores, null)
     flagged = p > best_cut(p)
     if flagged.sum() < _FEW:
@@ -118,7 +120,7 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
         farthest = float(np.quantile(null_depths, 1 - deeper))
         flagged = depths < into_valley(depths, cut, farthest)
     least, most = _RARELY_RANDOM
-    # Without structures nothing is known about what they cover.
-    rare = most if far.all() else min(max(least, 2 * covered), most)
+    # Where most points are far, structures may be missing, and more be covered than is known.
+    rare = most if far.mean() > _MOSTLY else min(max(least, 2 * covered), most)
     like_random = p > rare
     return np.asarray(flagged.astype(int) + far + like_random >= 2)

@@ -13,7 +13,14 @@ from .._random import Stream
 from .._validation import check_enough_rows, warn_user
 from ..explain import Explanation, explanations
 from ..protocols import Bools, Floats, Ints
-from ..structures import Bank, Structure, find_structures, greedy_structures, relative_distances
+from ..structures import (
+    REACH,
+    Bank,
+    Structure,
+    find_structures,
+    greedy_structures,
+    relative_distances,
+)
 from ._detector import Detector
 from .embedding import PreferenceEmbedding
 
@@ -121,6 +128,12 @@ class StructuredDetector(Detector):
             np.all(relative_distances(rows, found) > labels.NEAR, axis=1)
             for rows in (points, self._null_points())
         )
+        low, high = labels.box(self._points)
+        widest = max((each.width for each in found), default=0.0)
+        if np.mean(null_far) < 0.5 and 2 * REACH * widest >= np.min(high - low):
+            # One structure fills the box of the data, as a line along an axis does: random
+            # points are like normal ones there, and tell nothing.
+            return np.asarray(far)
         null = np.minimum(self.null_scores_, ceiling)
         return labels.votes(np.minimum(scores, ceiling), null, far, null_far)
 
