@@ -20,6 +20,8 @@ PAGES = [
     "docs/conventions.md",
     "docs/extending.md",
     "docs/reproduction/index.md",
+    "docs/reproduction/beyond.md",
+    "docs/accuracy.md",
 ]
 
 
