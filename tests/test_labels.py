@@ -68,6 +68,9 @@ def test_few_flagged_points_are_not_put_to_the_vote():
     everywhere = np.ones(403, bool)
     flagged = rules.votes(scores, null, everywhere, np.ones(250, bool))
     assert np.flatnonzero(flagged).tolist() == [400, 401, 402]
+    everywhere[401] = False
+    flagged = rules.votes(scores, null, everywhere, np.ones(250, bool))
+    assert np.flatnonzero(flagged).tolist() == [400, 402]
 
 
 def test_null_points_ignore_far_points():

@@ -105,14 +105,14 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     The cut of best expected F1, moved into a valley; a p-value above twice the share of
     random points that lie near a structure (0.02 to 0.1); and `far`, whether the point lies
     near none of the structures. `null_far` is the same of the random points. Where the
-    first vote flags fewer than ten points, there is no density to speak of, and it decides
-    alone.
+    first vote flags fewer than ten points, there is no density to speak of, and what it
+    flags must be far too.
     """
     covered = float(np.mean(~null_far))
     p = p_values(scores, null)
     flagged = p > best_cut(p)
     if flagged.sum() < _FEW:
-        return np.asarray(flagged)
+        return np.asarray(flagged & far)
     depths, null_depths = -np.log2(scores), -np.log2(null)
     if not flagged.all():
         cut = midway(float(depths[flagged].max()), float(depths[~flagged].min()))
