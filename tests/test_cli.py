@@ -24,7 +24,14 @@ def test_the_demo_prints_and_draws(tmp_path, capsys):
     out = tmp_path / "demo.png"
     assert cli.main(["demo", "--out", str(out), "--seed", "1"]) == 0
     told = capsys.readouterr().out
-    for part in ("isolation forest", "LOF", "PIF", "most anomalous points", "Done in", str(out)):
+    for part in (
+        "isolation forest",
+        "LOF",
+        "piforest",
+        "most anomalous points",
+        "Done in",
+        str(out),
+    ):
         assert part in told
     assert out.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
@@ -33,7 +40,7 @@ def test_the_demo_prints_and_draws(tmp_path, capsys):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_demos_detector_beats_the_others(seed):
     aucs = demo.run(None, seed, lambda text: None)
-    assert aucs["PIF"] == max(aucs.values())
+    assert aucs["piforest"] == max(aucs.values())
 
 
 def test_the_demo_can_draw_vectors_and_skip_the_picture(tmp_path, capsys, monkeypatch):

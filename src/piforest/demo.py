@@ -41,7 +41,7 @@ def run(out: Path | None, seed: int, say: Say) -> dict[str, float]:
     say("\nAUC, 1 = every anomaly scored above every normal point:")
     for name, auc in aucs.items():
         say(f"  {name:<26}{auc:.3f}")
-    _say_top(X, y, methods["PIF"], say)
+    _say_top(X, y, methods["piforest"], say)
     if out is not None:
         _draw(X, y, methods, aucs, out, say)
     say(f"\nDone in {time.perf_counter() - start:.1f} s.")
@@ -59,13 +59,13 @@ def _scores(X: Floats, seed: int) -> dict[str, Floats]:
     return {
         "isolation forest": -IsolationForest(random_state=seed).fit(X).score_samples(X),
         "LOF (k = 75)": -LocalOutlierFactor(n_neighbors=75).fit(X).negative_outlier_factor_,
-        "PIF l2, on the points": VoronoiForest("euclidean", random_state=seed).fit(X).scores_,
-        "PIF": PreferenceIsolationForest("circle", random_state=seed).fit(X).scores_,
+        "Voronoi forest, points": VoronoiForest("euclidean", random_state=seed).fit(X).scores_,
+        "piforest": PreferenceIsolationForest("circle", random_state=seed).fit(X).scores_,
     }
 
 
 def _say_top(X: Floats, y: Any, scores: Floats, say: Say) -> None:
-    say(f"\nThe {_TOP} most anomalous points by PIF:")
+    say(f"\nThe {_TOP} most anomalous points by piforest:")
     say("    row       x       y  score  in truth")
     for row in np.argsort(-scores, kind="stable")[:_TOP]:
         truth = "anomalous" if y[row] == 0 else f"on circle {y[row]}"
