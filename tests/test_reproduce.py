@@ -81,7 +81,9 @@ def test_marks_follow_the_paired_test():
     assert table["physics"]["pif"].best
     assert table["physics"]["pif"].significant
     assert not table["physics"]["lof_tani"].best
-    assert 1 <= sum(entry.best for entry in table["hartley"].values()) <= 2
+    means = {method: round(entry.mean, 3) for method, entry in table["hartley"].items()}
+    for method, entry in table["hartley"].items():
+        assert entry.best == (means[method] == max(means.values()))
     assert not any(entry.significant for entry in table["hartley"].values())
     assert table["Mean"]["pif"].significant
     assert table["Mean"]["pif"].mean == pytest.approx(0.9, abs=0.002)
@@ -160,8 +162,8 @@ def test_published_numbers_are_those_of_the_paper():
 
 def test_the_command_line_knows_the_same_parts():
     assert cli._PARTS == PARTS
-    with pytest.raises(SystemExit):
-        cli.main(["reproduce", "--beyond", "--help"])
+    assert cli._parser().parse_args(["reproduce", "--beyond"]).beyond
+    assert not cli._parser().parse_args(["reproduce"]).beyond
 
 
 def quickly(jobs):

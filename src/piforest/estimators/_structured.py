@@ -60,7 +60,7 @@ class StructuredDetector(Detector):
         uniformly from the box that holds 98 % of each column of the training data (of
         the pool, if there are more). p = (1 + how many of N such points score at most
         that) / (1 + N), exact for new points; training points have somewhat smaller
-        ones where they are few (of 150 random points 9 % are below 0.05, of 1,200 6 %).
+        ones where they are few (of 150 random points 11 % are below 0.05, of 1,200 5 %).
         A small p says "rarely by chance so normal", so rejecting by Benjamini and
         Hochberg at q bounds the share of random points among those *kept* as normal by
         q; it says nothing about how many normal points are thrown away. p cannot be
