@@ -10,8 +10,9 @@ from hypothesis.extra.numpy import arrays
 import naive
 from piforest._kernels.sparse import mirror
 from piforest._rows import SparseRows, sparse_rows
-from piforest.metrics import as_rows, get_metric, list_metrics, resolve_metric
+from piforest.metrics import as_rows, get_metric, list_metrics, overlap, resolve_metric
 from piforest.metrics.custom import Precomputed
+from piforest.metrics.overlap import Tanimoto
 
 rows = arrays(
     float,
@@ -190,17 +191,40 @@ def test_rows_take_the_layout_of_the_metric():
     assert isinstance(as_rows(get_metric("euclidean"), np.eye(3)), np.ndarray)
 
 
+def _some_crowded(rng, n, columns=90):
+    """Fixed-point rows; a third of the columns has most rows, a third few, a third hardly any."""
+    share = np.repeat([0.9, 0.1, 0.01], columns // 3)
+    X = rng.integers(1, 128, (n, columns)) * (rng.uniform(size=(n, columns)) < share)
+    X[n // 2] = 0
+    rows = sparse_rows(X)
+    return X, SparseRows(rows.indptr, rows.indices, rows.data.astype(np.int8), columns)
+
+
+@pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka", "cosine"])
-@pytest.mark.parametrize("share", [0.05, 0.9])
-def test_half_of_a_pools_table_is_the_whole_one(name, share):
-    rng = np.random.default_rng(0)
-    X = rng.integers(1, 128, (70, 40)) * (rng.uniform(size=(70, 40)) < share)
-    X[3] = 0
+def test_half_of_a_pools_table_is_the_whole_one(name, exact):
+    X, rows = _some_crowded(np.random.default_rng(0), 70)
     metric = get_metric(name)
-    index = metric.prepare(X.astype(float))
-    whole = metric.pairwise(X.astype(float), index)
-    D = np.concatenate(
-        [metric.upper(index, start, min(start + 16, 70)) for start in range(0, 70, 16)]
-    )
+    index = metric.prepare(rows if exact else X.astype(float))
+    whole = metric.pairwise(index.pool, index)
+    D = np.empty((70, 70))
+    for start in range(0, 70, 16):
+        D[start : start + 16, start:] = metric.upper(index, start, min(start + 16, 70))
     mirror(D)
     assert np.array_equal(D, whole)
+
+
+@pytest.mark.parametrize("steps_per_cell", [0.0, 0.04, np.inf])
+def test_crowded_columns_are_multiplied_as_matrices_to_the_same_bits(monkeypatch, steps_per_cell):
+    monkeypatch.setattr(overlap, "_EXACT_COLUMNS", 16)
+    monkeypatch.setattr(overlap, "_STEPS_PER_CELL", steps_per_cell)
+    rng = np.random.default_rng(1)
+    (A, rows), (B, pool) = _some_crowded(rng, 33), _some_crowded(rng, 50)
+    index = Tanimoto().prepare(pool)
+    crowded = overlap._crowded(rows, index)
+    assert {0.0: len(crowded) > 60, 0.04: list(crowded) == list(range(30))}.get(
+        steps_per_cell, len(crowded) == 0
+    )
+    D = Tanimoto().pairwise(rows, index)
+    expected = [[naive.tanimoto(a, b) for b in B] for a in A]
+    assert np.array_equal(D, expected)

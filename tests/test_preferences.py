@@ -8,7 +8,7 @@ import pytest
 import naive
 from piforest._random import Stream
 from piforest.families import get_family, list_families
-from piforest.models import draw_models, own_models
+from piforest.models import block_rows, draw_models, own_models
 from piforest.preferences import embed, resolve_kernel
 from piforest.sampling import get_sampler
 from scenes import on_one_model
@@ -87,7 +87,7 @@ def test_families_are_called_with_blocks_of_one_size():
     spied = replace(models, family=Spy())
     embed(X, [spied], resolve_kernel("gaussian"))
     embed(X[:3], [spied], resolve_kernel("gaussian"))
-    assert set(seen) == {16}
+    assert set(seen) == {block_rows(len(models))}
 
 
 def test_several_families_stand_side_by_side():

@@ -35,29 +35,28 @@ def test_bands_are_the_narrowest_widths_that_hold_a_residual():
     bins, nothing = np.empty(R.shape, np.uint8), np.zeros(50, np.int64)
     ends = nothing.copy()
     ends[5] = 2
-    bits = ((R / WIDTHS[0]) ** 2).view(np.int64)
-    band_bins(R, bits, WIDTHS, nothing, ends, np.array([1, 4]), bins)
+    band_bins(R, WIDTHS, nothing, ends, np.array([1, 4]), bins)
     for i, j in np.ndindex(*R.shape):
         holding = [b for b, w in enumerate(WIDTHS) if R[i, j] <= w]
         skipped = i == 5 and j in (1, 4)
         assert bins[i, j] == (NO_BAND if skipped or not holding else holding[-1])
-    counts = np.zeros((7, 16), np.int32)
+    counts = np.zeros((15, 7), np.int32)
     count_bins(bins, np.arange(50), 1, counts)
     seen = bins != NO_BAND
-    expected = [[np.sum(seen[:, j] & (R[:, j] <= w)) for w in WIDTHS] for j in range(7)]
+    expected = [[np.sum(seen[:, j] & (R[:, j] <= w)) for j in range(7)] for w in WIDTHS]
     assert np.array_equal(within(counts), expected)
     count_bins(bins, np.arange(50), -1, counts)
     assert not counts.any()
 
 
 def test_ratios_are_positive_only_where_a_band_is_crowded():
-    even = np.zeros((1, 15), np.int64)
-    even[0] = np.round(4000 * (WIDTHS - np.append(WIDTHS[1:], 0)))
+    even = np.zeros((15, 1), np.int64)
+    even[:, 0] = np.round(4000 * (WIDTHS - np.append(WIDTHS[1:], 0)))
     crowded = even.copy()
-    crowded[0, 8] += 200
-    even, crowded = (np.cumsum(counts[:, ::-1], axis=1)[:, ::-1] for counts in (even, crowded))
+    crowded[8, 0] += 200
+    even, crowded = (np.cumsum(counts[::-1], axis=0)[::-1] for counts in (even, crowded))
     assert log_likelihood_ratios(even, 1).max() < 1
-    ratios = log_likelihood_ratios(crowded, 1)[0]
+    ratios = log_likelihood_ratios(crowded, 1)[:, 0]
     assert ratios.argmax() == 8
     assert ratios[8] > 100
 

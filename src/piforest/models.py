@@ -16,10 +16,8 @@ from .protocols import Floats, Ints, ModelFamily, Sampler
 # are found as long as about one sample in fifty is valid.
 _ROUNDS = 12
 _CHUNK = 16384
-# Families are always called with this many rows: a family whose residuals go through
-# BLAS would otherwise round differently in blocks of different size. 16 rows of
-# residuals to 10,000 models fit in a cache of 1.3 MB.
-BLOCK = 16
+# A table of residuals, that stays in the cache of one core.
+_TABLE_BYTES = 640 * 1024
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,8 @@ def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
 
 
 def _join(X: Floats, family: ModelFamily, params: list[Any], samples: list[Any]) -> ModelSet:
-    theta, rows = np.concatenate(params), np.concatenate(samples)
+    # By columns: residuals run over all models, parameter by parameter.
+    theta, rows = np.asfortranarray(np.concatenate(params)), np.concatenate(samples)
     ones = np.ones(len(theta))
     return ModelSet(family, theta, rows, X[np.unique(rows)], ones, ones)
 
@@ -165,15 +164,21 @@ def _words(X: Floats) -> Any:
     return words
 
 
+def block_rows(m: int) -> int:
+    """How many rows a family is called with, always, for m models: a family whose residuals go
+    through BLAS would round differently in blocks of different size."""
+    return max(8, min(256, _TABLE_BYTES // (8 * m)))
+
+
 def residual_blocks(X: Floats, models: Sequence[ModelSet]) -> Iterator[tuple[slice, Floats]]:
     """Residuals of X to all models, a few rows at a time: which rows, and R (rows, m)."""
-    n = len(X)
-    for start in range(0, n, BLOCK):
+    n, size = len(X), block_rows(sum(len(part) for part in models))
+    for start in range(0, n, size):
         # The last block is filled up with copies of the last row.
-        block = X[np.minimum(np.arange(start, start + BLOCK), n - 1)]
+        block = X[np.minimum(np.arange(start, start + size), n - 1)]
         tables = [_residuals(part, block) for part in models]
         R = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
-        rows = slice(start, min(start + BLOCK, n))
+        rows = slice(start, min(start + size, n))
         yield rows, R[: rows.stop - start]
 
 

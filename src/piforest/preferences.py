@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._kernels.sparse import collect
+from ._kernels.sparse import collect, fixed_point
 from ._registry import Registry
 from ._rows import UNIT, SparseRows, index_dtype
 from ._validation import (
@@ -20,8 +20,8 @@ from ._validation import (
     check_shape,
     check_unit_interval,
 )
-from .models import BLOCK, ModelSet, OwnModels, residual_blocks
-from .protocols import Bools, Floats, Ints, Kernel
+from .models import ModelSet, OwnModels, block_rows, residual_blocks
+from .protocols import Floats, Kernel
 
 KERNELS = Registry(
     "kernel",
@@ -122,26 +122,21 @@ def embed(
     weight = np.concatenate([part.weight for part in models])
     unit, limit = UNIT * weight / weight.max(), kernel.cutoff * scale
     m = len(scale)
-    near, distances = np.empty(BLOCK * m, index_dtype(m)), np.empty(BLOCK * m)
+    cells = block_rows(m) * m
+    near, data = np.empty(cells + 8, index_dtype(m)), np.empty(cells + 8, np.int8)
+    distances, scales = np.empty(cells), np.empty(cells)
     counts = np.empty(len(X), np.int64)
-    columns, values = [near[:0]], [np.empty(0, np.int8)]
+    columns, values = [near[:0]], [data[:0]]
     for rows, R in residual_blocks(X, models):
-        end = collect(R, limit, starts[rows], ends[rows], skipped, counts[rows], near, distances)
-        at = near[:end]
-        phi = kernel(distances[:end], scale[at])
-        check_unit_interval(_name(kernel), phi)
-        data = np.floor(unit[at] * phi + 0.5).astype(np.int8)
-        stored = data > 0
-        if not stored.all():
-            counts[rows] = _counts(counts[rows], stored)
-        columns.append(at[stored])
-        values.append(data[stored])
+        found = collect(
+            R, limit, scale, starts[rows], ends[rows], skipped, counts[rows], near, distances,
+            scales,
+        )  # fmt: skip
+        phi = kernel(distances[:found], scales[:found])
+        end = fixed_point(phi, unit, counts[rows], near, data)
+        if end < 0:
+            check_unit_interval(_name(kernel), phi)
+        columns.append(near[:end].copy())
+        values.append(data[:end].copy())
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return SparseRows(indptr, np.concatenate(columns), np.concatenate(values), m)
-
-
-def _counts(counts: Ints, stored: Bools) -> Ints:
-    """How many entries of each row are stored."""
-    ends = np.cumsum(counts)
-    kept = np.concatenate([[0], np.cumsum(stored)])
-    return np.asarray(kept[ends] - kept[ends - counts])

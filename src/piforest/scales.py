@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from ._kernels.scales import band_bins, count_bins, log_ratios
 from ._random import Stream, choose
+from ._threads import in_threads
 from ._validation import check_family_fits, check_integer, check_magnitude, warn_user
 from .families import extent, resolve_family
 from .models import ModelSet, OwnModels, draw_models, own_models, residual_blocks
@@ -66,10 +66,12 @@ class Bands:
 class BandTable(NamedTuple):
     """Which band of every model every point lies in, and how many lie in each."""
 
+    widths: Floats
+    """(15,)"""
     bins: Table
     """(n, m)"""
     counts: Any
-    """(m, 16)"""
+    """(15, m)"""
 
 
 def measure_bands(
@@ -92,18 +94,18 @@ def measure_bands(
     keep = keep and len(rows) == len(X) and len(X) * len(models) <= _TABLE_BYTES
     bins = np.empty((len(X), len(models)), np.uint8) if keep else None
     starts = range(0, len(rows), _BLOCK)
-    parts = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(_block_counts)(
+    blocks = (
+        (
             X[rows[start : start + _BLOCK]], models, widths, own,
             None if bins is None else bins[start : start + _BLOCK],
         )
         for start in starts
     )  # fmt: skip
     counts = new_counts(models)
-    for part in parts:
+    for part in in_threads(_block_counts, blocks, n_jobs):
         counts += part
     found = _bands(counts, widths, models, models.family.codimension(X.shape[1]))
-    return found, None if bins is None else BandTable(bins, counts)
+    return found, None if bins is None else BandTable(widths, bins, counts)
 
 
 def _block_counts(
@@ -115,13 +117,13 @@ def _block_counts(
 
 
 def new_counts(models: ModelSet) -> Any:
-    """(m, 16) zeros: how many points lie in each band of each model, and in none."""
-    return np.zeros((len(models), len(WIDTHS) + 1), np.int32)
+    """(15, m) zeros: how many points lie in each band of each model."""
+    return np.zeros((len(WIDTHS), len(models)), np.int32)
 
 
 def within(counts: Any) -> Any:
-    """(m, 15) how many points lie within each width."""
-    return np.cumsum(counts[:, len(WIDTHS) - 1 :: -1], axis=1)[:, ::-1]
+    """(15, m) how many points lie within each width."""
+    return np.cumsum(counts[::-1], axis=0, dtype=np.int32)[::-1]
 
 
 def band_table(
@@ -132,29 +134,27 @@ def band_table(
     table = np.empty((len(X), len(models)), np.uint8) if out is None else out
     starts, ends = own.of(X)
     for rows, R in residual_blocks(X, [models]):
-        with np.errstate(over="ignore"):  # far is far
-            relative = R * (1 / widths[0])
-            bits = (relative * relative).view(np.int64)
-        band_bins(R, bits, widths, starts[rows], ends[rows], own.columns, table[rows])
+        band_bins(R, widths, starts[rows], ends[rows], own.columns, table[rows])
     return table
 
 
 def _bands(counts: Any, widths: Floats, models: ModelSet, codimension: int) -> Bands:
     inside = within(counts)
     ratios = log_likelihood_ratios(inside, codimension)
-    at, each = np.argmax(ratios, axis=1), np.arange(len(models))
-    size, ratio = models.samples.shape[1], ratios[each, at]
+    at, each = np.argmax(ratios, axis=0), np.arange(len(models))
+    size, ratio = models.samples.shape[1], ratios[at, each]
     # The band's points are those counted and the sample itself.
-    gain = ratio / np.maximum(size + 1, size + inside[each, at])
-    best = np.sort(ratios, axis=0)[-max(1, round(_BEST * len(models))) :].mean(axis=0)
+    gain = ratio / np.maximum(size + 1, size + inside[at, each])
+    few = max(1, round(_BEST * len(models)))
+    best = np.sort(np.partition(ratios, -few, axis=1)[:, -few:], axis=1).mean(axis=1)
     sigma = float(widths[np.argmax(best)] / 2) if best.max() > 0 else np.nan
     return Bands(sigma, widths[at], ratio, gain)
 
 
 def log_likelihood_ratios(inside: Ints, codimension: int) -> Floats:
-    """(m, w): k ln(k / E) - (k - E) where the band holds more than expected, else 0.
+    """(w, m): k ln(k / E) - (k - E) where the band holds more than expected, else 0.
 
-    inside (m, w): k, the points of each band without the model's own sample; E is what an
+    inside (w, m): k, the points of each band without the model's own sample; E is what an
     even spread of the widest band's points gives.
     """
     ratios = np.empty(inside.shape)

@@ -91,14 +91,14 @@ class Bank:
         table: BandTable | None = None,
     ) -> None:
         self.X, self.models = X, models
-        self.widths = extent(models.family, X) * WIDTHS
         self.codimension = models.family.codimension(X.shape[1])
         own = own_models([models]) if own is None else own
         if table is None:
-            bins, counts = band_table(X, models, self.widths, own), new_counts(models)
+            widths, counts = extent(models.family, X) * WIDTHS, new_counts(models)
+            bins = band_table(X, models, widths, own)
             count_bins(bins, np.arange(len(X)), 1, counts)
-            table = BandTable(bins, counts)
-        self.bins, self.counts = table
+            table = BandTable(widths, bins, counts)
+        self.widths, self.bins, self.counts = table
 
     def greedy(
         self, active: Bools, reach: float, ahead: bool = False
@@ -120,9 +120,9 @@ class Bank:
                 values = [self._with_next(ratios, counts, active, reach, *c) for c in candidates]
                 model, at = candidates[int(np.argmax(values))]
             else:
-                model, at = max(candidates, key=lambda candidate: ratios[candidate])
+                model, at = max(candidates, key=lambda candidate: ratios[candidate[::-1]])
             found.append(
-                (self.models.params[model], float(self.widths[at]), float(ratios[model, at]))
+                (self.models.params[model], float(self.widths[at]), float(ratios[at, model]))
             )
             leaving = self._leaving(active, reach, model, at)
             active[leaving] = False
@@ -131,11 +131,11 @@ class Bank:
 
     def _striking(self, ratios: Floats) -> list[tuple[int, int]]:
         """The best model at each width, of those that chance does not explain."""
-        best = np.argmax(ratios, axis=0)
+        best = np.argmax(ratios, axis=1)
         return [
             (int(model), at)
             for at, model in enumerate(best)
-            if ratios[model, at] > self.least_ratio
+            if ratios[at, model] > self.least_ratio
         ]
 
     def _leaving(self, active: Bools, reach: float, model: int, at: int) -> Ints:
@@ -151,11 +151,11 @@ class Bank:
         left = counts.copy()
         count_bins(self.bins, leaving, -1, left)
         after = self._ratios(left)
-        follower, width = np.unravel_index(int(np.argmax(after)), after.shape)
+        width, follower = np.unravel_index(int(np.argmax(after)), after.shape)
         bins = self.bins[leaving, follower]
         same = np.mean((bins != NO_BAND) & (bins >= width)) > 0.5 if len(leaving) else True
-        bonus = 0.0 if same else max(0.0, after[follower, width] - self.least_ratio)
-        return float(ratios[model, at] + bonus)
+        bonus = 0.0 if same else max(0.0, after[width, follower] - self.least_ratio)
+        return float(ratios[at, model] + bonus)
 
     @property
     def least_ratio(self) -> float:
@@ -166,10 +166,10 @@ class Bank:
 
     def best_width(self, R: Floats, sample_size: int) -> tuple[Ints, Floats]:
         """For residuals R (rows, m): which width is most striking, and its log ratio, (m,)."""
-        inside = np.stack([(w >= R).sum(axis=0) for w in self.widths], axis=1)
+        inside = np.stack([(w >= R).sum(axis=0) for w in self.widths])
         ratios = log_likelihood_ratios(np.maximum(inside - sample_size, 0), self.codimension)
-        at = np.argmax(ratios, axis=1)
-        return at, ratios[np.arange(len(at)), at]
+        at = np.argmax(ratios, axis=0)
+        return at, ratios[at, np.arange(len(at))]
 
 
 def greedy_structures(bank: Bank, reach: float) -> list[Structure]:

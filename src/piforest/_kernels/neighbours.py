@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import jit
+from .select import select
+
+# A word of eight bytes, each 0 or 1, times this has their sum in its highest byte.
+_SUM = np.uint64(0x0101010101010101)
+_TOP = np.uint64(56)
+_GUESSES = 24
 
 
 @jit
@@ -13,68 +19,75 @@ def among_nearest(X, candidates, seeds, limits, order, ranks, out):
 
     seeds (s,) rows of X, which are no neighbours of their own; order (s,): samples with
     equal seeds together and their limits descending, so that distances are computed once,
-    and each selection works on what the one before left. The nearest ones are counted in
+    and each search starts from where the one before ended. The nearest ones are counted in
     the order of `candidates`, and so are ties at the last distance. O(seeds c d + s c).
     """
     n = candidates.shape[0]
-    distances, scratch = np.empty(n), np.empty(n)
-    last, left = -1, n
+    distances = np.empty(n)
+    near = np.zeros((n + 7) // 8 * 8, np.uint8)
+    words = near.view(np.uint64)
+    last, bound, left = -1, np.inf, n
     for sample in order:
-        seed = seeds[sample]
+        seed, limit = seeds[sample], limits[sample]
         if seed != last:
+            last, bound, left = seed, 0.0, n - 1
             for c in range(n):
                 total = 0.0
                 for d in range(X.shape[1]):
                     gap = X[candidates[c], d] - X[seed, d]
                     total += gap * gap
+                bound = max(bound, total)
                 distances[c] = np.inf if candidates[c] == seed else total
-            scratch[:] = distances
-            last, left = seed, n
-        farthest = _select(scratch[:left], limits[sample] - 1)
-        left = limits[sample]
-        ties = limits[sample]
+        bound = _bound(distances, limit, bound, left)
+        left = limit
+        held = 0
         for c in range(n):
-            ties -= distances[c] < farthest
+            near[c] = distances[c] <= bound
+            held += near[c]
+        c = n
+        while held > limit:
+            c -= 1
+            if distances[c] == bound:
+                near[c] = 0
+                held -= 1
         for j in range(ranks.shape[1]):
-            out[sample, j] = _nth(distances, farthest, ties, candidates, ranks[sample, j])
+            out[sample, j] = candidates[_nth(near, words, ranks[sample, j])]
 
 
 @jit
-def _nth(distances, farthest, ties, candidates, rank):
-    """The rank-th candidate that is nearer than `farthest`, or one of the first ties."""
-    for c in range(candidates.shape[0]):
-        near = distances[c] < farthest
-        if not near and distances[c] == farthest and ties > 0:
-            near = True
-            ties -= 1
-        if near:
-            if rank == 0:
-                return candidates[c]
-            rank -= 1
-    return candidates[0]
+def _bound(values, k, high, upto):
+    """A number that k of the values are at most; with ties, the k-th smallest value.
 
-
-@jit
-def _select(values, k):
-    """The k-th smallest value, 0 = smallest, moved to place k, none larger before it (Hoare)."""
-    low, high = 0, values.shape[0] - 1
-    while low < high:
-        a, b, c = values[low], values[(low + high) // 2], values[high]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if k <= j:
-            high = j
-        elif k >= i:
-            low = i
+    `upto` >= k of them are at most `high`. A guess is checked by counting, which takes no
+    branch: the next by interpolation or halfway. Ties may not let this end; then by selection.
+    """
+    low, below = 0.0, 0
+    for guess in range(_GUESSES):
+        share = (k - below) / (upto - below + 1) if guess % 2 == 0 else 0.5
+        at = low + share * (high - low)
+        count = 0
+        for c in range(values.shape[0]):
+            count += values[c] <= at
+        if count == k:
+            return at
+        if count < k:
+            low, below = at, count
         else:
-            return values[k]
-    return values[k]
+            high, upto = at, count
+    return select(values.copy(), k - 1)
+
+
+@jit
+def _nth(near, words, rank):
+    """Where the rank-th byte that is set stands, 0 = first."""
+    w = 0
+    here = np.int64((words[0] * _SUM) >> _TOP)
+    while rank >= here:
+        rank -= here
+        w += 1
+        here = np.int64((words[w] * _SUM) >> _TOP)
+    at = 8 * w
+    while rank > 0 or near[at] == 0:
+        rank -= near[at]
+        at += 1
+    return at

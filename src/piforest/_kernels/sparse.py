@@ -8,27 +8,53 @@ from .jit import jit
 
 
 @jit
-def collect(R, limit, starts, ends, skipped, counts, columns, distances):
+def collect(R, limit, scale, starts, ends, skipped, counts, columns, distances, scales):
     """The entries of R (., m) with R <= limit (m,), row after row; returns how many.
 
     Looks at len(counts) rows. Of row i, the columns skipped[starts[i] : ends[i]] are
-    left out; they ascend. NaN and infinity are never within the limit. O(rows m).
+    left out. NaN and infinity are never within the limit. `scales` takes scale (m,) of the
+    entries; `columns` has 8 places to spare. O(rows m): comparisons of whole rows, then only
+    words of eight that have an entry.
     """
-    at = 0
+    m = R.shape[1]
+    near = np.zeros((m + 7) // 8 * 8, np.uint8)
+    words = near.view(np.uint64)
+    at = np.uint64(0)
     for i in range(counts.shape[0]):
         before = at
-        skip = starts[i]
-        for j in range(R.shape[1]):
-            if R[i, j] <= limit[j]:
-                while skip < ends[i] and skipped[skip] < j:
-                    skip += 1
-                if skip < ends[i] and skipped[skip] == j:
-                    continue
-                columns[at] = j
-                distances[at] = R[i, j]
-                at += 1
+        row = R[i]
+        for j in range(m):
+            near[j] = row[j] <= limit[j]
+        for e in range(starts[i], ends[i]):
+            near[skipped[e]] = 0
+        for w in range(words.shape[0]):
+            if words[w] != 0:
+                for k in range(8):
+                    columns[at] = 8 * w + k
+                    at += np.uint64(near[8 * w + k])
+        for e in range(before, at):
+            distances[e] = row[np.uint64(columns[e])]
+            scales[e] = scale[np.uint64(columns[e])]
         counts[i] = at - before
     return at
+
+
+@jit
+def fixed_point(phi, unit, counts, columns, values):
+    """values = round(unit phi) of the entries of all rows, in place without those that round
+    to 0; returns how many are left, or -1 if a phi is not in [0, 1]. O(entries)."""
+    at = e = np.uint64(0)
+    sound = True
+    for i in range(counts.shape[0]):
+        before = at
+        for _ in range(counts[i]):
+            sound &= 0.0 <= phi[e] <= 1.0
+            values[at] = np.int64(unit[np.uint64(columns[e])] * phi[e] + 0.5)
+            columns[at] = columns[e]
+            at += np.uint64(values[at] > 0)
+            e += np.uint64(1)
+        counts[i] = at - before
+    return np.int64(at) if sound else -1
 
 
 @jit
@@ -48,33 +74,34 @@ def invert(indptr, indices, data, ends, rows, values):
 
 
 @jit
-def products(indptr, indices, data, ends, rows, values, out):
+def products(indptr, indices, data, starts, ends, rows, values, out):
     """out (a, pool) += sum over shared columns of the products, through the pool's columns.
 
-    For each column that a row has, run down the pool rows that have it too:
-    O(sum of the column lengths). The terms of a pair are added in the order of
-    the columns, whatever the other rows are.
+    Column c of the pool has the entries starts[c] to ends[c]. For each column that a row
+    has, run down the pool rows that have it too: O(sum of the column lengths). The terms
+    of a pair are added in the order of the columns, whatever the other rows are. Unsigned
+    indices need no test for being negative: that halves the time of a step.
     """
-    for i in range(indptr.shape[0] - 1):
+    for i in range(out.shape[0]):
         sums = out[i]
         for e in range(indptr[i], indptr[i + 1]):
-            c = np.int64(indices[e])
+            c = np.uint64(indices[e])
             value = sums.dtype.type(data[e])
-            for f in range(ends[c], ends[c + 1]):
+            for f in range(np.uint64(starts[c]), np.uint64(ends[c])):
                 sums[rows[f]] += value * sums.dtype.type(values[f])
 
 
 @jit
-def upper_products(indptr, indices, data, ends, rows, values, first, out):
+def upper_products(indptr, indices, data, starts, ends, rows, values, first, out):
     """As `products` for pool rows from `first` on with the pool, but only from each row on.
 
     out (rows, pool). Rows ascend within a column, so the part from a row on starts where
     that row stands, and moves on with it: half the steps of `products`.
     """
-    cursors = ends[:-1].copy()
+    cursors = starts.copy()
     if first > 0:
         for c in range(cursors.shape[0]):
-            low, high = ends[c], ends[c + 1]
+            low, high = starts[c], ends[c]
             while low < high:
                 middle = (low + high) // 2
                 if rows[middle] < first:
@@ -85,11 +112,39 @@ def upper_products(indptr, indices, data, ends, rows, values, first, out):
     for i in range(out.shape[0]):
         sums = out[i]
         for e in range(indptr[first + i], indptr[first + i + 1]):
-            c = np.int64(indices[e])
+            c = np.uint64(indices[e])
             value = sums.dtype.type(data[e])
-            for f in range(cursors[c], ends[c + 1]):
+            for f in range(np.uint64(cursors[c]), np.uint64(ends[c])):
                 sums[rows[f]] += value * sums.dtype.type(values[f])
             cursors[c] += 1
+
+
+@jit
+def fill_rows(indptr, indices, data, place, out):
+    """out (a, k) = the columns of the rows that have a place in out, -1 for none. O(entries)."""
+    for i in range(out.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            at = place[np.uint64(indices[e])]
+            if at >= 0:
+                out[i, at] = data[e]
+
+
+@jit
+def fill_columns(columns, ends, rows, values, first, out):
+    """out (k, pool - first) = columns of the pool, without the rows before `first`. O(entries)."""
+    for k in range(columns.shape[0]):
+        for f in range(ends[columns[k]], ends[columns[k] + 1]):
+            row = np.int64(rows[f]) - first
+            if row >= 0:
+                out[k, row] = values[f]
+
+
+@jit
+def add_to(table, out):
+    """out += table, cell by cell, in the type of out."""
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            out[i, j] += out.dtype.type(table[i, j])
 
 
 @jit
@@ -101,26 +156,14 @@ def mirror(D):
 
 
 @jit
-def fill_columns(indptr, indices, data, cursors, first, out):
-    """out (n, width) = the columns from `first` on; cursors (n,) move past them. O(entries)."""
-    last = first + out.shape[1]
-    for i in range(out.shape[0]):
-        e = cursors[i]
-        while e < indptr[i + 1] and np.int64(indices[e]) < last:
-            out[i, np.int64(indices[e]) - first] = data[e]
-            e += 1
-        cursors[i] = e
-
-
-@jit
-def minima(indptr, indices, data, ends, rows, values, out):
+def minima(indptr, indices, data, starts, ends, rows, values, out):
     """As `products`, with the smaller of the two values in place of their product."""
-    for i in range(indptr.shape[0] - 1):
+    for i in range(out.shape[0]):
         sums = out[i]
         for e in range(indptr[i], indptr[i + 1]):
-            c = np.int64(indices[e])
+            c = np.uint64(indices[e])
             value = sums.dtype.type(data[e])
-            for f in range(ends[c], ends[c + 1]):
+            for f in range(np.uint64(starts[c]), np.uint64(ends[c])):
                 sums[rows[f]] += min(value, sums.dtype.type(values[f]))
 
 

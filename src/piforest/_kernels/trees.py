@@ -12,31 +12,45 @@ import numpy as np
 
 from .jit import jit
 from .random import below, mix
+from .select import select
 
 SAME = 1e-6
 
 
 @jit
-def grow_tree(D, key, max_samples, branching, limit, first_child, seed, size):
-    """One tree from (D, key); returns its number of nodes.
+def grow_trees(D, key, first, max_samples, branching, limit, roots, first_child, seed, size):
+    """Trees number `first` and on, one behind the other; roots (t + 1,) is where they begin.
 
-    D (pool, pool). Every decision is a word of (key, node, row), where the root
-    has number 0 and child k of node v has number b v + k + 1: the tree's points
-    are the max_samples rows with the smallest words, a node's seeds the b points
-    with the smallest, in that order. Ties go to a random one of the nearest seeds, and
-    a seed falls into its own cell. O(pool + max_samples b height).
+    D (pool, pool). Tree i is what (D, mix(key, i)) says: every decision is a word of that
+    key, a node and a row, where the root has number 0 and child k of node v has number
+    b v + k + 1. The tree's points are the max_samples rows with the smallest words, a
+    node's seeds the b points with the smallest, in that order. Ties go to a random one of
+    the nearest seeds, and a seed falls into its own cell. O(pool + max_samples b height).
     """
-    rows = subsample(D.shape[0], mix(key, 0), max_samples)
-    nodes_key = mix(key, 1)
-    start = np.empty(first_child.shape[0], np.int64)
-    depth = np.empty(first_child.shape[0], np.int64)
-    number = np.empty(first_child.shape[0], np.int64)
+    most = 1 + branching * ((max_samples - 1) // (branching - 1))
+    start, depth = np.empty(most, np.int64), np.empty(most, np.int64)
+    number = np.empty(most, np.int64)
+    roots[0] = 0
+    for tree in range(roots.shape[0] - 1):
+        tree_key = mix(key, first + tree)
+        rows = subsample(D.shape[0], mix(tree_key, 0), max_samples)
+        at = roots[tree]
+        roots[tree + 1] = at + _grow(
+            D, rows, mix(tree_key, 1), branching, limit, start, depth, number,
+            first_child[at:], seed[at:], size[at:],
+        )  # fmt: skip
+
+
+@jit
+def _grow(D, rows, key, branching, limit, start, depth, number, first_child, seed, size):
+    """One tree of these rows, which are reordered so that a node's stand together; returns how
+    many nodes it has. start, depth and number are room for what only growing needs."""
     seeds = np.empty(branching, np.int64)
     words = np.empty(branching, np.uint64)
-    cell = np.empty(max_samples, np.int64)
-    ordered = np.empty(max_samples, np.int64)
+    cell, ordered = np.empty(rows.shape[0], np.uint32), np.empty(rows.shape[0], np.int64)
+    ends = np.empty(branching, np.int64)
     start[0], depth[0], number[0] = 0, 0, 0
-    seed[0], size[0] = -1, max_samples
+    seed[0], size[0] = -1, rows.shape[0]
     n_nodes = 1
     node = 0
     while node < n_nodes:
@@ -45,11 +59,14 @@ def grow_tree(D, key, max_samples, branching, limit, first_child, seed, size):
             first_child[node] = -1
             node += 1
             continue
-        node_key = mix(nodes_key, number[node])
+        node_key = mix(key, number[node])
         members = rows[start[node] : start[node] + n]
         _smallest_words(members, node_key, seeds, words)
+        ends[:] = 0
         for i in range(n):
-            cell[i] = _cell_of(D, members[i], seeds, node_key)
+            k = _cell_of(D[members[i]], members[i], seeds, node_key)
+            cell[i] = k
+            ends[k] += 1
         first_child[node] = n_nodes
         at = 0
         for k in range(branching):
@@ -57,13 +74,11 @@ def grow_tree(D, key, max_samples, branching, limit, first_child, seed, size):
             start[child] = start[node] + at
             depth[child] = depth[node] + 1
             number[child] = branching * number[node] + k + 1
-            seed[child] = seeds[k]
-            before = at
-            for i in range(n):
-                if cell[i] == k:
-                    ordered[at] = members[i]
-                    at += 1
-            size[child] = at - before
+            seed[child], size[child] = seeds[k], ends[k]
+            ends[k], at = at, at + ends[k]
+        for i in range(n):
+            ordered[ends[cell[i]]] = members[i]
+            ends[cell[i]] += 1
         members[:] = ordered[:n]
         n_nodes += branching
         node += 1
@@ -72,17 +87,17 @@ def grow_tree(D, key, max_samples, branching, limit, first_child, seed, size):
 
 @jit
 def subsample(pool, key, max_samples):
+    """The `max_samples` of the rows 0 .. pool with the smallest words, ascending. O(pool)."""
     words = np.empty(pool, np.uint64)
     for i in range(pool):
         words[i] = mix(key, i)
-    last = np.sort(words)[max_samples - 1]
-    rows = np.empty(max_samples, np.int64)
-    at = 0
+    last = select(words.copy(), max_samples - 1)
+    rows = np.empty(pool, np.int64)
+    at = np.uint64(0)
     for i in range(pool):
-        if words[i] <= last and at < max_samples:
-            rows[at] = i
-            at += 1
-    return rows
+        rows[at] = i
+        at += np.uint64(words[i] <= last)
+    return rows[:max_samples]
 
 
 @jit
@@ -102,52 +117,65 @@ def _smallest_words(members, key, seeds, words):
 
 
 @jit
-def _cell_of(D, row, seeds, node_key):
-    """Which seed's cell a row falls into while growing."""
-    nearest = D[row, seeds[0]]
-    tied = 0
+def _cell_of(near, row, seeds, node_key):
+    """Which seed's cell a row falls into while growing; near (pool,) are its distances."""
+    nearest, at, tied = np.inf, 0, 0
     for k in range(seeds.shape[0]):
-        if seeds[k] == row:
-            return k
-        distance = D[row, seeds[k]]
-        if distance < nearest:
-            nearest = distance
-            tied = 1
-        elif distance == nearest:
-            tied += 1
-    pick = below(mix(mix(node_key, row), 0), tied) if tied > 1 else 0
+        # A seed is nearer to itself than any other could be.
+        distance = -1.0 if seeds[k] == row else near[np.uint64(seeds[k])]
+        tied = 1 if distance < nearest else tied + (distance == nearest)
+        at = k if distance < nearest else at
+        nearest = min(distance, nearest)
+    if tied == 1:
+        return at
+    pick = below(mix(mix(node_key, row), 0), tied)
     for k in range(seeds.shape[0]):
-        if D[row, seeds[k]] == nearest:
+        if near[np.uint64(seeds[k])] == nearest:
             if pick == 0:
                 return k
             pick -= 1
-    return 0
+    return at
 
 
 @jit
-def descend(D, roots, first_child, seed, ends, branching, soft, out):
+def descend(D, roots, children, seed, ends, branching, soft, out):
     """Path lengths out (rows, t): the edges walked plus the leaf's entry in ends (nodes,).
 
-    D (rows, pool). A tie goes to the seed that stands first. A soft edge into the
-    cell of a seed at distance tau counts 2 - tau, but 1 at no distance: a row that
-    equals the seed is not to gain by it. O(rows t b height).
+    D (rows, pool); children (nodes,) is where the first child stands, -1 for a leaf. A tie
+    goes to the seed that stands first. A soft edge into the cell of a seed at distance tau
+    counts 2 - tau, but 1 at no distance: a row that equals the seed is not to gain by it.
+    O(rows t b height). A row goes down all trees at once, level by level: the look-ups of
+    different trees do not wait for each other.
     """
+    t = out.shape[1]
+    node, active = np.empty(t, np.uint32), np.empty(t, np.uint32)
+    b = np.uint64(branching)
     for i in range(D.shape[0]):
-        for tree in range(out.shape[1]):
-            root = roots[tree]
-            node = root
-            length = 0.0
-            while first_child[node] >= 0:
-                child = root + first_child[node]
-                node = child
-                nearest = D[i, seed[child]]
-                for k in range(1, branching):
-                    distance = D[i, seed[child + k]]
-                    if distance < nearest:
-                        nearest = distance
-                        node = child + k
-                length += 2.0 - nearest if soft and nearest > SAME else 1.0
-            out[i, tree] = length + ends[node]
+        near, lengths = D[i], out[i]
+        on_the_way = np.uint64(0)
+        for tree in range(t):
+            node[tree] = roots[tree]
+            lengths[tree] = 0.0
+            active[on_the_way] = tree
+            on_the_way += np.uint64(children[np.uint64(roots[tree])] >= 0)
+        while on_the_way > 0:
+            kept = np.uint64(0)
+            for a in range(on_the_way):
+                tree = active[a]
+                first = np.uint64(children[node[tree]])
+                at = first
+                nearest = near[np.uint64(seed[first])]
+                for k in range(first + np.uint64(1), first + b):
+                    distance = near[np.uint64(seed[k])]
+                    at = k if distance < nearest else at
+                    nearest = min(distance, nearest)
+                lengths[tree] += 2.0 - nearest if soft and nearest > SAME else 1.0
+                node[tree] = at
+                active[kept] = tree
+                kept += np.uint64(children[at] >= 0)
+            on_the_way = kept
+        for tree in range(t):
+            lengths[tree] += ends[node[tree]]
 
 
 @jit

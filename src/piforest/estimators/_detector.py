@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +15,7 @@ from .. import thresholds
 from .._kernels.sparse import mirror
 from .._progress import Progress
 from .._random import Stream
+from .._threads import in_threads
 from .._validation import (
     check_bounded,
     check_contamination,
@@ -149,15 +149,16 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Distances (pool, pool); half of them are enough where the metric knows how."""
         if not hasattr(pooled.metric, "upper"):
             return self._blocks(rows, pooled.table, pooled.block_rows)
-        size = pooled.block_rows
-        starts = range(0, len(rows), size)
+        n, size = len(rows), pooled.block_rows
+        D = np.empty((n, n))
+
+        def fill(start: int) -> None:
+            stop = min(start + size, n)
+            D[start:stop, start:] = pooled.upper_table(start, stop)
+
+        starts = range(0, n, size)
         tracked = Progress(self.verbose).track(starts, len(starts), "rows")
-        D = np.concatenate(
-            Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(pooled.upper_table)(start, min(start + size, len(rows)))
-                for start in tracked
-            )
-        )
+        list(in_threads(fill, ((start,) for start in tracked), self.n_jobs))
         mirror(D)
         return D
 
@@ -192,11 +193,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         size = size or self.forest_.block_rows
         starts = range(0, len(rows), size)
         tracked = Progress(self.verbose).track(starts, len(starts), "rows")
-        return np.concatenate(
-            Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(function)(rows[start : start + size]) for start in tracked
-            )
-        )
+        blocks = ((rows[start : start + size],) for start in tracked)
+        return np.concatenate(list(in_threads(function, blocks, self.n_jobs)))
 
     def _rows_to_score(self, X: Any) -> Any:
         """Validated X, something with a length and slices."""

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._progress import Progress
 from .._random import Stream
 from .._rows import SparseRows, stack
+from .._threads import in_threads
 from .._validation import (
     check_choice,
     check_family_fits,
@@ -181,7 +181,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 quality=_column("quality", quality, len(X), np.float64),
                 groups=_column("groups", groups, len(X), None),
             )
-        own = own_models([models])
+        own = own_models([models]) if self._measures or not self.own_votes else None
         scaled, table = self._scaled(X, models, own, stream.child("sigma"), keep)
         self.models_ = [scaled]
         self._own = None if self.own_votes else own
@@ -209,14 +209,19 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if not (isinstance(self.n_models, str) and self.n_models == "auto"):
             check_integer("n_models", self.n_models, 1, "n_models='auto' takes 5,000 to 10,000.")
 
+    @property
+    def _measures(self) -> bool:
+        """Does scale or weight of a model depend on its band?"""
+        return self.scale != "fixed" or self.weighting != "none"
+
     def _scaled(
-        self, X: Floats, models: ModelSet, own: OwnModels, stream: Stream, keep: bool
+        self, X: Floats, models: ModelSet, own: OwnModels | None, stream: Stream, keep: bool
     ) -> tuple[ModelSet, BandTable | None]:
         """The models with their scale and weight; sets sigma_ and bands_."""
         given = None if self.sigma == "auto" else float(self.sigma)
         self.sigma_source_ = "estimated" if given is None else "given"
         self.bands_ = None
-        if self.scale == "fixed" and self.weighting == "none":
+        if own is None or not self._measures:
             with Progress(self.verbose).stage("sigma"):
                 self.sigma_ = self._from_few(X, models, stream) if given is None else given
             return replace(models, scale=np.full(len(models), self.sigma_)), None
@@ -256,11 +261,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """`_embed` in blocks and threads; each row depends on itself alone."""
         starts = range(0, len(X), _BLOCK)
         tracked = Progress(self.verbose).track(starts, len(starts), "preferences")
-        return stack(
-            Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._embed)(X[start : start + _BLOCK]) for start in tracked
-            )
-        )
+        blocks = ((X[start : start + _BLOCK],) for start in tracked)
+        return stack(list(in_threads(self._embed, blocks, self.n_jobs)))
 
 
 def auto_models(n: int, fewest: int = 5000) -> int:

@@ -54,31 +54,30 @@ class FlatForest:
     def grow(self, D: Floats, stream: Stream, trees: range) -> FlatForest:
         """A forest of these trees alone; tree i depends on (D, stream, i)."""
         splits = (self.max_samples - 1) // (self.branching - 1)
-        most = 1 + self.branching * splits
-        first_child, seed, size = (np.empty(most, np.int32) for _ in range(3))
-        grown = []
-        for tree in trees:
-            key = np.uint64(stream.child(tree).key)
-            nodes = kernels.grow_tree(
-                D, key, self.max_samples, self.branching, self.height_limit, first_child, seed, size
-            )
-            grown.append((first_child[:nodes].copy(), seed[:nodes].copy(), size[:nodes].copy()))
-        return FlatForest(
-            self.max_samples,
-            self.branching,
-            np.concatenate([[0], np.cumsum([len(tree[0]) for tree in grown])]).astype(np.int64),
-            *(np.concatenate([tree[k] for tree in grown]) for k in range(3)),
-            soft=self.soft,
-        )
+        most = len(trees) * (1 + self.branching * splits)
+        roots = np.empty(len(trees) + 1, np.int64)
+        nodes = first_child, seed, size = tuple(np.empty(most, np.int32) for _ in range(3))
+        kernels.grow_trees(
+            D, np.uint64(stream.key), trees.start, self.max_samples, self.branching,
+            self.height_limit, roots, first_child, seed, size,
+        )  # fmt: skip
+        grown = (array[: roots[-1]].copy() for array in nodes)
+        return FlatForest(self.max_samples, self.branching, roots, *grown, soft=self.soft)
 
     def path_lengths(self, D: Floats) -> Floats:
         """D (rows, pool) to path lengths (rows, t)."""
         out = np.empty((len(D), len(self)))
         ends = self.depths[self.size]
         kernels.descend(
-            D, self.roots, self.first_child, self.seed, ends, self.branching, self.soft, out
+            D, self.roots[:-1], self._children, self.seed, ends, self.branching, self.soft, out
         )
         return out
+
+    @cached_property
+    def _children(self) -> NDArray[np.int64]:
+        """`first_child` among the nodes of all trees."""
+        roots = np.repeat(self.roots[:-1], np.diff(self.roots))
+        return np.where(self.first_child >= 0, roots + self.first_child, -1)
 
     def is_sound(self, pool: int) -> bool:
         """Does every index point somewhere, and every path end? For trees read from a file."""

@@ -58,8 +58,8 @@ class PooledForest:
         return D
 
     def upper_table(self, start: int, stop: int) -> Floats:
-        """Rows start to stop of the pool's own table, right from the diagonal on: for metrics
-        that can leave the other half out."""
+        """Rows start to stop of the pool's own table, from column `start` on: for metrics that
+        can leave out what is left of the diagonal."""
         D: Floats = self.metric.upper(self._index, start, stop)  # type: ignore[attr-defined]
         return D
 
