@@ -78,22 +78,6 @@ def test_sums_over_very_many_models_do_not_overflow():
     assert get_metric("tanimoto").pairwise(full, full)[0, 0] == 0.0
 
 
-@pytest.mark.parametrize("m", [5, 1024, 1025, 2500])
-@pytest.mark.parametrize("density", [0.02, 0.5, 1.0])
-def test_matrix_products_change_no_bit(m, density, monkeypatch):
-    rng = np.random.default_rng(0)
-    P = rng.integers(1, 128, (40, m)) * (rng.uniform(size=(40, m)) < density)
-    P[0] = 127 if density == 1 else 0
-    A, B = fixed_point(P[:15]), fixed_point(P)
-    tables = []
-    for steps_per_cell in (0.0, np.inf):
-        monkeypatch.setattr("piforest.metrics.overlap._STEPS_PER_CELL", steps_per_cell)
-        tables.append(get_metric("tanimoto").pairwise(A, B))
-    assert np.array_equal(*tables)
-    monkeypatch.undo()
-    assert np.array_equal(get_metric("tanimoto").pairwise(A, B), tables[0])
-
-
 def test_pools_of_more_than_16_bits_are_numbered_right():
     n = 70_000
     pool = SparseRows(np.arange(n + 1), np.arange(n).astype(np.int32), np.full(n, 127, np.int8), n)
@@ -191,10 +175,11 @@ def test_rows_take_the_layout_of_the_metric():
     assert isinstance(as_rows(get_metric("euclidean"), np.eye(3)), np.ndarray)
 
 
-def _some_crowded(rng, n, columns=90):
+def _some_crowded(rng, n, columns=90, only=None):
     """Fixed-point rows; a third of the columns has most rows, a third few, a third hardly any."""
     share = np.repeat([0.9, 0.1, 0.01], columns // 3)
     X = rng.integers(1, 128, (n, columns)) * (rng.uniform(size=(n, columns)) < share)
+    X = X if only is None else only * (X > 0)
     X[n // 2] = 0
     rows = sparse_rows(X)
     return X, SparseRows(rows.indptr, rows.indices, rows.data.astype(np.int8), columns)
@@ -214,17 +199,23 @@ def test_half_of_a_pools_table_is_the_whole_one(name, exact):
     assert np.array_equal(D, whole)
 
 
-@pytest.mark.parametrize("steps_per_cell", [0.0, 0.04, np.inf])
-def test_crowded_columns_are_multiplied_as_matrices_to_the_same_bits(monkeypatch, steps_per_cell):
-    monkeypatch.setattr(overlap, "_EXACT_COLUMNS", 16)
-    monkeypatch.setattr(overlap, "_STEPS_PER_CELL", steps_per_cell)
+@pytest.mark.parametrize("only", [None, 1, 127])
+@pytest.mark.parametrize("share", [0.0, 1 / 16, 1.0])
+def test_crowded_columns_are_summed_in_vectors_to_the_same_bits(monkeypatch, share, only):
+    """Some, all or none of the columns; values that differ, and binary preferences."""
+    monkeypatch.setattr(overlap, "_CROWDED", share)
+    monkeypatch.setattr(overlap, "_CROWDED_COUNTS", share)
     rng = np.random.default_rng(1)
-    (A, rows), (B, pool) = _some_crowded(rng, 33), _some_crowded(rng, 50)
+    (A, rows), (B, pool) = (_some_crowded(rng, n, columns=900, only=only) for n in (33, 50))
     index = Tanimoto().prepare(pool)
-    crowded = overlap._crowded(rows, index)
-    assert {0.0: len(crowded) > 60, 0.04: list(crowded) == list(range(30))}.get(
-        steps_per_cell, len(crowded) == 0
+    assert {0.0: len(index.dense) > 600, 1.0: len(index.dense) == 0}.get(
+        share, 300 <= len(index.dense) < 900
     )
-    D = Tanimoto().pairwise(rows, index)
     expected = [[naive.tanimoto(a, b) for b in B] for a in A]
-    assert np.array_equal(D, expected)
+    assert np.array_equal(Tanimoto().pairwise(rows, index), expected)
+    # Rows of other values, and floats, with the same pool.
+    (C, others), weights = _some_crowded(rng, 9, columns=900), rng.uniform(size=900)
+    expected = [[naive.tanimoto(c, b) for b in B] for c in C]
+    assert np.array_equal(Tanimoto().pairwise(others, index), expected)
+    expected = [[naive.tanimoto(c * weights, b) for b in B] for c in C]
+    np.testing.assert_allclose(Tanimoto().pairwise(C * weights, index), expected, atol=1e-12)

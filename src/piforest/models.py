@@ -17,7 +17,7 @@ from .protocols import Floats, Ints, ModelFamily, Sampler
 _ROUNDS = 12
 _CHUNK = 16384
 # A table of residuals, that stays in the cache of one core.
-_TABLE_BYTES = 640 * 1024
+_TABLE_BYTES = 1280 * 1024
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,9 @@ def residual_blocks(X: Floats, models: Sequence[ModelSet]) -> Iterator[tuple[sli
     """Residuals of X to all models, a few rows at a time: which rows, and R (rows, m)."""
     n, size = len(X), block_rows(sum(len(part) for part in models))
     for start in range(0, n, size):
-        # The last block is filled up with copies of the last row.
-        block = X[np.minimum(np.arange(start, start + size), n - 1)]
+        block = X[start : start + size]
+        if len(block) < size:  # filled up with copies of the last row
+            block = X[np.minimum(np.arange(start, start + size), n - 1)]
         tables = [_residuals(part, block) for part in models]
         R = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
         rows = slice(start, min(start + size, n))
