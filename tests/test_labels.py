@@ -219,7 +219,7 @@ def test_what_a_fit_found_is_forgotten_with_it_and_asked_for_after_it():
     assert len(detector.structures_) == 4
     supports = [each.support for each in detector.structures_]
     detector.set_params(own_votes=True)
-    detector._known.clear()
+    del detector._known["structures"]
     assert [each.support for each in detector.structures_] == supports
     with pytest.raises(ValueError, match="NaN"):
         detector.fit(np.full((30, 2), np.nan))

@@ -21,6 +21,7 @@ from piforest.scales import (
     log_likelihood_ratios,
     measure_bands,
     model_weights,
+    widths_of,
     within,
 )
 from piforest.structures import Bank
@@ -109,7 +110,7 @@ def test_bands_equal_the_naive_ones(name):
     family = get_family(name)
     models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
     own = own_models([models])
-    found, table = measure_bands(X, models, own, Stream(2), keep=True)
+    found, table = measure_bands(X, models, own, widths_of(family, X), keep=True)
     R = naive.residuals(name, X, models.params)
     d = X.shape[1]
     widths = extent(family, X) * WIDTHS
@@ -123,7 +124,7 @@ def test_bands_equal_the_naive_ones(name):
     assert np.array_equal(found.width, width)
     np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12)
     np.testing.assert_allclose(found.gain, gain, rtol=1e-12)
-    threads, no_table = measure_bands(X, models, own, Stream(2), n_jobs=2)
+    threads, no_table = measure_bands(X, models, own, widths, n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
     assert no_table is None
     bank = Bank(X, models)

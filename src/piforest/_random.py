@@ -46,6 +46,15 @@ def choose(stream: Stream, n: int, size: int) -> NDArray[np.int64]:
     return np.sort(np.argpartition(words, size - 1)[:size]).astype(np.int64)
 
 
+# Beyond so many rows, what is measured on all of them is measured on as many.
+SUBSET = 50_000
+
+
+def subset(stream: Stream, n: int) -> NDArray[np.int64]:
+    """The rows that stand for all n of them, ascending: all up to 50,000, else a random 50,000."""
+    return choose(stream.child("subset"), n, SUBSET)
+
+
 @dataclass(frozen=True)
 class Stream:
     """A key, and from it children and NumPy generators."""

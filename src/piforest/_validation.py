@@ -29,11 +29,16 @@ def warn_user(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
+# What fit sets beside the attributes that end with an underscore.
+_HIDDEN = (
+    "_key", "_known", "_n_training", "_own", "_points", "_pool_rows", "_subset_points", "_training",
+)  # fmt: skip
+
+
 def forget_fit(estimator: Any) -> None:
     """Drop what an earlier fit left, so that a fit that fails leaves an unfitted estimator and
     not a mixture of two."""
-    hidden = ("_known", "_points", "_pool_rows", "_key", "_own")
-    for name in [name for name in vars(estimator) if name.endswith("_") or name in hidden]:
+    for name in [name for name in vars(estimator) if name.endswith("_") or name in _HIDDEN]:
         delattr(estimator, name)
 
 

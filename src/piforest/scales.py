@@ -22,15 +22,13 @@ from ._threads import in_threads
 from ._validation import check_family_fits, check_integer, check_magnitude, warn_user
 from .families import extent, resolve_family
 from .models import ModelSet, OwnModels, draw_models, own_models, residual_blocks
-from .protocols import Floats, Ints
+from .protocols import Floats, Ints, ModelFamily
 from .sampling import resolve_sampler
 
 Table = NDArray[np.uint8]
 
 # Half-widths in units of the extent of the data: 15, from wide to narrow, 7 octaves.
 WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)
-# Points of which a model's band is counted; more would tell hardly more.
-_POINTS = 50_000
 _BLOCK = 256
 _TABLE_BYTES = 64 * 2**20
 _BEST = 0.02  # the share of models that show the noise
@@ -74,29 +72,31 @@ class BandTable(NamedTuple):
     """(15, m)"""
 
 
+def widths_of(family: ModelFamily, X: Floats) -> Floats:
+    """(15,) the grid of half-widths for data like X, in the units of the residuals."""
+    return np.asarray(extent(family, X) * WIDTHS)
+
+
 def measure_bands(
     X: Floats,
     models: ModelSet,
     own: OwnModels,
-    stream: Stream,
+    widths: Floats,
     *,
-    points: int = _POINTS,
     n_jobs: int | None = None,
     keep: bool = False,
 ) -> tuple[Bands, BandTable | None]:
-    """The bands of all models, from at most `points` of the rows of X. O(n m).
+    """The bands of all models, from the rows of X. O(n m).
 
     A row has no say about the models that it was a sample of, told by its content. keep:
-    return the table of bands too, if it is that of all rows and not too large.
+    return the table of bands too, if it is not too large.
     """
-    rows = choose(stream, len(X), points)
-    widths = extent(models.family, X) * WIDTHS
-    keep = keep and len(rows) == len(X) and len(X) * len(models) <= _TABLE_BYTES
+    keep = keep and len(X) * len(models) <= _TABLE_BYTES
     bins = np.empty((len(X), len(models)), np.uint8) if keep else None
-    starts = range(0, len(rows), _BLOCK)
+    starts = range(0, len(X), _BLOCK)
     blocks = (
         (
-            X[rows[start : start + _BLOCK]], models, widths, own,
+            X[start : start + _BLOCK], models, widths, own,
             None if bins is None else bins[start : start + _BLOCK],
         )
         for start in starts
@@ -227,4 +227,6 @@ def estimate_sigma(
 def rough_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
     """sigma from at most 1,000 points and 2,000 models; nan where no structure shows."""
     models = models.first(2000)
-    return measure_bands(X, models, own_models([models]), stream, points=1000)[0].sigma
+    some = X[choose(stream, len(X), 1000)]
+    widths = widths_of(models.family, X)
+    return measure_bands(some, models, own_models([models]), widths)[0].sigma

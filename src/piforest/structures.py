@@ -10,16 +10,15 @@ import numpy as np
 
 from ._kernels.scales import NO_BAND, count_bins
 from ._random import Stream, mix
-from .families import extent
 from .models import ModelSet, OwnModels, own_models
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .scales import (
-    WIDTHS,
     BandTable,
     band_table,
     least_ratio,
     log_likelihood_ratios,
     new_counts,
+    widths_of,
     within,
 )
 
@@ -42,7 +41,7 @@ class Structure:
     log_ratio: float
     """how much more likely its points are with it than without, a logarithm"""
     members: Ints
-    """rows of the training points (or of the pool of them) that belong to it"""
+    """rows of the training points (of a random 50,000, if there are more) that belong to it"""
 
     def __repr__(self) -> str:
         return (
@@ -94,7 +93,7 @@ class Bank:
         self.codimension = models.family.codimension(X.shape[1])
         own = own_models([models]) if own is None else own
         if table is None:
-            widths, counts = extent(models.family, X) * WIDTHS, new_counts(models)
+            widths, counts = widths_of(models.family, X), new_counts(models)
             bins = band_table(X, models, widths, own)
             count_bins(bins, np.arange(len(X)), 1, counts)
             table = BandTable(widths, bins, counts)
@@ -186,23 +185,26 @@ def find_structures(bank: Bank, normal: Bools, stream: Stream) -> list[Structure
         found = _refined(bank, normal, found, stream.child(step))
     family = bank.models.family
     found = sorted((each for each in found if each[2] > bank.least_ratio), key=lambda f: -f[2])
-    cells = _cells(bank, normal, found)
-    return [
-        Structure(family, params, width, ratio, np.flatnonzero(cells == k))
-        for k, (params, width, ratio) in enumerate(found)
-    ]
+    none = np.empty(0, np.int64)
+    structures = [Structure(family, *each, none) for each in found]
+    cells = members_of(bank.X, normal, structures)
+    return [each.with_members(np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
 
 
-def _cells(bank: Bank, normal: Bools, found: list[tuple[Floats, float, float]]) -> Ints:
+def members_of(X: Floats, normal: Bools, structures: list[Structure]) -> Ints:
     """(n,) the structure that each normal point is nearest to in half-widths; -1 beyond REACH."""
-    if not found:
-        return np.full(len(bank.X), -1)
-    params = np.stack([params for params, _, _ in found])
-    widths = np.array([width for _, width, _ in found])
-    distances = bank.models.family.residuals(bank.X, params) / widths
+    if not structures:
+        return np.full(len(X), -1)
+    distances = relative_distances(X, structures)
     nearest = np.argmin(distances, axis=1)
     near = normal & (distances[np.arange(len(nearest)), nearest] <= REACH)
     return np.where(near, nearest, -1)
+
+
+def _cells(bank: Bank, normal: Bools, found: list[tuple[Floats, float, float]]) -> Ints:
+    none = np.empty(0, np.int64)
+    family = bank.models.family
+    return members_of(bank.X, normal, [Structure(family, *each, none) for each in found])
 
 
 def _refined(

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import thresholds
 from .._kernels.sparse import mirror
 from .._progress import Progress
-from .._random import Stream
+from .._random import SUBSET, Stream, subset
 from .._threads import in_threads
 from .._validation import (
     check_bounded,
@@ -24,8 +24,11 @@ from .._validation import (
     warn_user,
 )
 from ..forest import FlatForest, PooledForest
-from ..protocols import Floats, Metric
+from ..protocols import Floats, Ints, Metric
 from ._storage import load_detector, save_detector
+
+# So many rows of a memory map are validated and held at once.
+_MAPPED_ROWS = 65_536
 
 
 class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -40,9 +43,36 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     verbose: int
 
     forest_: PooledForest
-    scores_: Floats
-    labels_: NDArray[np.int64]
     offset_: float
+
+    # Set by fit: the validated training rows as long as they are at hand, how many there are,
+    # which of them are the pool, the key of all randomness, and what was computed when it was
+    # asked for.
+    _training: Any
+    _n_training: int
+    _pool_rows: Ints
+    _key: int
+    _known: dict[str, Any]
+
+    @property
+    def scores_(self) -> Floats:
+        """(n,) `anomaly_score` of the training points. If there are more than the pool holds,
+        they are scored when they are first asked for: do not change X before."""
+        check_is_fitted(self, "forest_")
+        scores: Floats = self._once("scores", self._score_training)
+        return scores
+
+    @property
+    def labels_(self) -> NDArray[np.int64]:
+        """(n,) -1 for anomalies among the training points, +1 for the rest."""
+        return np.where(-self.scores_ - self.offset_ < 0, -1, 1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Training data are pickled only where they are few."""
+        state: dict[str, Any] = super().__getstate__()
+        if state.get("_n_training", 0) > SUBSET:
+            state = {**state, "_training": None}
+        return state
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[np.int64]:
         """Fit and label the training points: -1 for anomalies, +1 for the rest."""
@@ -106,7 +136,6 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Flag what scores above `threshold`, an `anomaly_score`."""
         check_is_fitted(self, "forest_")
         self.offset_ = -check_finite("threshold", threshold)
-        self.labels_ = np.where(-self.scores_ - self.offset_ < 0, -1, 1)
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -162,31 +191,66 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         mirror(D)
         return D
 
-    def _score_training(self, X: Any, rows: Any, D: Floats) -> None:
-        """scores_ of the validated training data X. The pool's table D and its `rows` are the
-        whole answer where the pool is all of X."""
-        with Progress(self.verbose).stage(f"scores of {len(X)} points"):
-            if len(D) == len(X):
-                self.scores_ = self.forest_.scores(rows, D)
-            else:
-                self.scores_ = self._blocks(X, self._then(self.forest_.scores))
+    def _remember(self, X: Any, pool_rows: Ints, pool: Any, D: Floats, stream: Stream) -> None:
+        """What later questions need, of the validated training data X and the grown forest;
+        `pool` and D as in `_grow`."""
+        self._training, self._n_training, self._pool_rows = X, len(X), pool_rows
+        self._key = stream.key
+        scores = self.forest_.scores(pool, D)
+        self._known = {"pool scores": scores}
+        if len(pool_rows) == len(X):
+            self._known["scores"] = scores
+
+    def _score_training(self) -> Floats:
+        if self._training is None:
+            raise AttributeError(
+                f"the scores of the {self._n_training} training points were not computed before "
+                "this model was saved, and it does not hold the points; anomaly_score(X) and "
+                "predict(X) take them."
+            )
+        with Progress(self.verbose).stage(f"scores of {self._n_training} points"):
+            return self._blocks(self._training, self._then(self.forest_.scores))
+
+    def _subset_scores(self) -> Floats:
+        """Scores of the training points, or of the 50,000 that stand for them."""
+        if self._n_training <= SUBSET:
+            return self.scores_
+        scores: Floats = self._once("subset scores", self._score_subset)
+        return scores
+
+    def _score_subset(self) -> Floats:
+        rows = subset(Stream(self._key), self._n_training)
+        if "scores" in self._known:
+            return self.scores_[rows]
+        with Progress(self.verbose).stage(f"scores of {len(rows)} points"):
+            return self._blocks(self._training[rows], self._then(self.forest_.scores))
+
+    def _once(self, name: str, compute: Callable[[], Any]) -> Any:
+        if name not in self._known:
+            self._known[name] = compute()
+        return self._known[name]
 
     def _set_threshold(self, X: Any = None) -> None:
         """From the rows of X, or from the training points."""
         contamination = check_contamination(self.contamination)
-        scores = self.scores_ if X is None else self.anomaly_score(X)
         if contamination is None:
-            self.set_threshold(self._auto_threshold(scores, X))
+            self.set_threshold(self._auto_threshold(X))
         else:
+            scores = self._subset_scores() if X is None else self.anomaly_score(X)
             self.set_threshold(thresholds.share(scores, contamination))
 
-    def _auto_threshold(self, scores: Floats, X: Any) -> float:
-        """The cut for scores of the rows of X, or of the training points where X is None."""
-        return thresholds.otsu(scores)
+    def _auto_threshold(self, X: Any) -> float:
+        """The cut for the rows of X, or for the training points where X is None."""
+        return thresholds.otsu(self._subset_scores() if X is None else self.anomaly_score(X))
 
     def _map(self, X: Any, function: Callable[[Any], Floats]) -> Floats:
-        """function of the rows of X, block by block."""
-        return self._blocks(self._rows_to_score(X), self._then(function))
+        """function of the rows of X, block by block; a memory map is read part by part."""
+        if not isinstance(X, np.memmap):
+            return self._blocks(self._rows_to_score(X), self._then(function))
+        parts = (X[start : start + _MAPPED_ROWS] for start in range(0, len(X), _MAPPED_ROWS))
+        return np.concatenate(
+            [self._blocks(self._rows_to_score(part), self._then(function)) for part in parts]
+        )
 
     def _blocks(self, rows: Any, function: Callable[[Any], Floats], size: int = 0) -> Floats:
         """function(block) for blocks of rows, in threads, joined in order."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._random import SUBSET
 from .._rows import SparseRows
 from ..families import FAMILIES
 from ..forest import FlatForest, PooledForest
@@ -26,7 +27,13 @@ _REGISTRIES = {"family": FAMILIES, "kernel": KERNELS, "metric": METRICS, "sample
 def save_detector(path: str | PathLike[str], detector: Any) -> None:
     """One file with the detector's parameters and everything that scoring needs."""
     pooled: PooledForest = detector.forest_
-    arrays: Arrays = {"scores": detector.scores_, "labels": detector.labels_}
+    arrays: Arrays = {
+        "subset.scores": detector._subset_scores(),
+        "pool.scores": detector._known["pool scores"],
+        "pool.rows": detector._pool_rows,
+    }
+    if "scores" in detector._known:
+        arrays["scores"] = detector.scores_
     for name in _FOREST:
         arrays[f"forest.{name}"] = getattr(pooled.forest, name)
     # What was fitted is stored beside the parameters, which may have been set since.
@@ -35,6 +42,8 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
         "params": _encoded(detector.get_params()),
         "metric": _encode("metric", pooled.metric),
         "offset": detector.offset_,
+        "n_training": detector._n_training,
+        "key": detector._key,
         "max_samples": pooled.forest.max_samples,
         "branching": pooled.forest.branching,
         "soft": pooled.forest.soft,
@@ -44,8 +53,8 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
     _pack_pool(pooled.pool, header, arrays)
     if hasattr(detector, "embedding_"):
         _pack_embedding(detector.embedding_, header, arrays)
-        header["key"] = detector._key
-        arrays["pool.points"], arrays["pool.rows"] = detector._points, detector._pool_rows
+        arrays["pool.points"] = detector._points
+        arrays["subset.points"] = detector._subset_points
     write_archive(path, header, arrays)
 
 
@@ -67,33 +76,32 @@ def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type) -> A
     forest = FlatForest(header["max_samples"], header["branching"], *trees, soft=header["soft"])
     pool, metric = _unpack_pool(header, arrays), _decode("metric", header["metric"])
     embedding = _unpack_embedding(header["embedding"], arrays) if "embedding" in header else None
-    detector.scores_, detector.labels_ = arrays["scores"], arrays["labels"]
     # Before anything compiled reads them.
     if not forest.is_sound(len(pool)):
         raise damaged(path, "its trees point nowhere")
-    if not (
-        _pool_fits(pool, metric, embedding, header["n_features_in"])
-        and detector.scores_.shape == detector.labels_.shape
-    ):
+    n, d = header["n_training"], header["n_features_in"]
+    if not (_pool_fits(pool, metric, embedding, d) and _scores_fit(arrays, len(pool), n)):
         raise damaged(path, "its parts do not fit together")
     detector.forest_ = PooledForest(metric, pool, forest)
     detector.max_samples_ = forest.max_samples
     detector.offset_ = header["offset"]
+    detector._n_training, detector._key = n, int(header["key"])
+    detector._pool_rows, detector._training = arrays["pool.rows"], None
+    detector._known = {
+        name: arrays[name.replace(" ", ".")]
+        for name in ("pool scores", "subset scores", "scores")
+        if name.replace(" ", ".") in arrays
+    }
     fitted = [detector]
     if embedding is not None:
         detector.embedding_ = embedding
         fitted.append(embedding)
-        points, rows = arrays["pool.points"], arrays["pool.rows"]
-        if not (
-            points.shape == (len(pool), header["n_features_in"])
-            and points.dtype == np.float64
-            and rows.shape == (len(pool),)
-            and rows.dtype == np.int64
-            and bool(((rows >= 0) & (rows < len(detector.scores_))).all())
-        ):
-            raise damaged(path, "its pool has no points")
-        detector._points, detector._pool_rows = points, rows
-        detector._key, detector._known = int(header["key"]), {}
+        for name, size in (("pool", len(pool)), ("subset", min(n, SUBSET))):
+            points = arrays[f"{name}.points"]
+            if not (points.shape == (size, d) and points.dtype == np.float64):
+                raise damaged(path, f"its {name} has no points")
+        detector._points = arrays["pool.points"]
+        detector._subset_points = arrays["subset.points"]
     for estimator in fitted:
         if header["n_features_in"] is not None:
             estimator.n_features_in_ = header["n_features_in"]
@@ -114,6 +122,19 @@ def _pool_fits(pool: Any, metric: Any, embedding: Any, n_features: int) -> bool:
     if metric.name == "precomputed":
         return pool.dtype.kind == "i" and bool(((pool >= 0) & (pool < width)).all())
     return bool(pool.dtype.kind == "f" and pool.ndim == 2 and pool.shape[1] == width)
+
+
+def _scores_fit(arrays: Arrays, pool: int, n: int) -> bool:
+    """One score for each point of the pool, of the subset and, where they are known, of all."""
+    rows = arrays["pool.rows"]
+    sizes = {"pool.scores": pool, "subset.scores": min(n, SUBSET), "scores": n}
+    return (
+        all(arrays[name].shape == (sizes[name],) for name in sizes if name in arrays)
+        and {"pool.scores", "subset.scores"} <= set(arrays)
+        and rows.shape == (pool,)
+        and rows.dtype == np.int64
+        and bool(((rows >= 0) & (rows < n)).all())
+    )
 
 
 def _fits(models: ModelSet, d: int) -> bool:

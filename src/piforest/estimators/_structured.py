@@ -9,16 +9,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import labels, thresholds
 from .._kernels import trees
-from .._random import Stream
+from .._random import Stream, subset
 from .._validation import check_enough_rows, warn_user
 from ..explain import Explanation, explanations
-from ..protocols import Bools, Floats, Ints
+from ..protocols import Bools, Floats
 from ..structures import (
     REACH,
     Bank,
     Structure,
     find_structures,
     greedy_structures,
+    members_of,
     relative_distances,
 )
 from ._detector import Detector
@@ -31,12 +32,9 @@ class StructuredDetector(Detector):
     embedding_: PreferenceEmbedding
     own_votes: bool
 
-    # Set by fit: the pool's points, their rows in the training data, the key of all randomness,
-    # and what was computed from them when it was asked for.
+    # Set by fit: the points of the pool, and those that stand for all training points.
     _points: Floats
-    _pool_rows: Ints
-    _key: int
-    _known: dict[str, Any]
+    _subset_points: Floats
 
     @property
     def null_scores_(self) -> Floats:
@@ -48,7 +46,8 @@ class StructuredDetector(Detector):
     @property
     def structures_(self) -> list[Structure]:
         """The structures of the data, most striking first, each with parameters, width,
-        support and members; found when first asked for, among at most `pool_size` points."""
+        support and members. Found when first asked for, among at most `pool_size` points; the
+        members are those of all points, or of a random 50,000 of them if there are more."""
         check_is_fitted(self, "forest_")
         found: list[Structure] = self._once("structures", self._find_structures)
         return found
@@ -98,14 +97,14 @@ class StructuredDetector(Detector):
         p = labels.p_values(scores, self.null_scores_) if self._has_null else None
         return explanations(points, scores, p, -self.offset_, self.structures_)
 
-    def _auto_threshold(self, scores: Floats, X: Any) -> float:
+    def _auto_threshold(self, X: Any) -> float:
         """The cut of the label recipe; Otsu's where the null says nothing."""
         if not self._has_null:
-            return thresholds.otsu(scores)
+            return super()._auto_threshold(X)
         if X is None:
-            points, scores = self._points, scores[self._pool_rows]
+            points, scores = self._points, self._known["pool scores"]
         else:
-            points = self._rows_to_score(X)
+            points, scores = self._rows_to_score(X), self.anomaly_score(X)
             check_enough_rows(len(points))
         return thresholds.agreeing(scores, self._votes(points, scores))
 
@@ -157,15 +156,15 @@ class StructuredDetector(Detector):
         return labels.null_points(self._points, Stream(self._key).child("null"))
 
     def _find_structures(self) -> list[Structure]:
-        scores = self.scores_[self._pool_rows]
-        normal = np.ones(len(self._points), np.bool_)
-        if self._has_null:
-            normal = scores <= self._auto_threshold(self.scores_, None)
-        bank = self._bank()
-        found = find_structures(bank, normal, Stream(self._key).child("structures"))
-        return [each.with_members(self._pool_rows[each.members]) for each in found]
-
-    def _once(self, name: str, compute: Any) -> Any:
-        if name not in self._known:
-            self._known[name] = compute()
-        return self._known[name]
+        """Found in the pool; their members are looked for in all points, or in the 50,000 that
+        stand for them."""
+        most = self._auto_threshold(None) if self._has_null else np.inf
+        normal = self._known["pool scores"] <= most
+        stream = Stream(self._key).child("structures")
+        found = find_structures(self._bank(), normal, stream)
+        if len(self._points) == self._n_training:
+            return found
+        rows = subset(Stream(self._key), self._n_training)
+        normal = self._subset_scores() <= most
+        cells = members_of(self._subset_points, normal, found)
+        return [each.with_members(rows[cells == k]) for k, each in enumerate(found)]

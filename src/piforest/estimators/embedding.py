@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .._progress import Progress
-from .._random import Stream
+from .._random import Stream, subset
 from .._rows import SparseRows, stack
 from .._threads import in_threads
 from .._validation import (
@@ -27,7 +27,7 @@ from .._validation import (
 from ..families import resolve_family
 from ..models import ModelSet, OwnModels, draw_models, own_models
 from ..preferences import embed, resolve_kernel
-from ..protocols import Floats, Kernel
+from ..protocols import Floats, Ints, Kernel
 from ..sampling import resolve_sampler
 from ..scales import (
     Bands,
@@ -37,6 +37,7 @@ from ..scales import (
     measure_bands,
     model_weights,
     rough_sigma,
+    widths_of,
 )
 
 _BLOCK = 256
@@ -155,11 +156,14 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def fit(self, X: Any, y: Any = None, *, quality: Any = None, groups: Any = None) -> Self:
         """Draw the models. y is ignored; quality and groups (n,) go to the sampler."""
-        self._fit(X, quality, groups, keep=False)
+        self._fit(X, quality, groups, None, keep=False)
         return self
 
-    def _fit(self, X: Any, quality: Any, groups: Any, keep: bool) -> BandTable | None:
-        """Fit, and return the table of bands if it is to be kept and was made."""
+    def _fit(
+        self, X: Any, quality: Any, groups: Any, rows: Ints | None, keep: bool
+    ) -> BandTable | None:
+        """Fit, and return the table of bands if it is to be kept and was made. `rows` are those
+        that bands are measured on."""
         forget_fit(self)
         family = resolve_family(self.family)
         sampler = resolve_sampler(self.sampler)
@@ -182,7 +186,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 groups=_column("groups", groups, len(X), None),
             )
         own = own_models([models]) if self._measures or not self.own_votes else None
-        scaled, table = self._scaled(X, models, own, stream.child("sigma"), keep)
+        rows = subset(stream, len(X)) if rows is None else rows
+        scaled, table = self._scaled(X, models, own, rows, stream.child("sigma"), keep)
         self.models_ = [scaled]
         self._own = None if self.own_votes else own
         self.n_models_ = len(models)
@@ -215,7 +220,13 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return self.scale != "fixed" or self.weighting != "none"
 
     def _scaled(
-        self, X: Floats, models: ModelSet, own: OwnModels | None, stream: Stream, keep: bool
+        self,
+        X: Floats,
+        models: ModelSet,
+        own: OwnModels | None,
+        rows: Ints,
+        stream: Stream,
+        keep: bool,
     ) -> tuple[ModelSet, BandTable | None]:
         """The models with their scale and weight; sets sigma_ and bands_."""
         given = None if self.sigma == "auto" else float(self.sigma)
@@ -226,9 +237,11 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 self.sigma_ = self._from_few(X, models, stream) if given is None else given
             return replace(models, scale=np.full(len(models), self.sigma_)), None
         with Progress(self.verbose).stage("width and weight of each model"):
+            whole = len(rows) == len(X)
             self.bands_, table = measure_bands(
-                X, models, own, stream, n_jobs=self.n_jobs, keep=keep
-            )
+                X if whole else X[rows], models, own, widths_of(models.family, X),
+                n_jobs=self.n_jobs, keep=keep and whole,
+            )  # fmt: skip
             bands = self.bands_
         if not bands.gain.any():
             self.sigma_ = self._guessed(X, models) if given is None else given

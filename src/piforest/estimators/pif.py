@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._random import Stream, choose
+from .._random import Stream, choose, subset
 from .._validation import check_choice, check_positive, forget_fit
 from ..metrics import as_rows, resolve_metric
 from ..models import ModelSet
@@ -173,14 +173,16 @@ class PreferenceIsolationForest(StructuredDetector):
         points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         self.embedding_ = self._embedding(stream, len(points))
         auto = isinstance(self.contamination, str) and not self.own_votes
-        table = self.embedding_._fit(X, quality, groups, keep=auto)
+        few = subset(stream, len(points))
+        table = self.embedding_._fit(X, quality, groups, few, keep=auto)
         X = points
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
-        self._pool_rows, self._points, self._key, self._known = chosen, X[chosen], stream.key, {}
+        self._points = X[chosen]
+        self._subset_points = X if len(few) == len(X) else X[few]
         pool = as_rows(metric, self.embedding_._embed_all(self._points))
         D = self._grow(metric, pool, pool, stream.child("trees"), soft=self.path == "soft")
         self.max_samples_ = self.forest_.forest.max_samples
-        self._score_training(X, pool, D)
+        self._remember(X, chosen, pool, D, stream)
         if len(chosen) == len(X):
             self._known["table"] = table
         self._set_threshold()

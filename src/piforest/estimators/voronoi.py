@@ -134,7 +134,7 @@ class VoronoiForest(Detector):
         pool = chosen if metric.name == "precomputed" else rows[chosen]
         D = self._grow(metric, pool, rows[chosen], stream.child("trees"))
         self.max_samples_ = self.forest_.forest.max_samples
-        self._score_training(rows, rows, D)
+        self._remember(rows, chosen, rows[chosen], D, stream)
         self._set_threshold()
         return self
 

@@ -1,0 +1,146 @@
+"""More points than the pool holds, and than 50,000: what fit looks at, and what memory it takes."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from piforest import PIF, PreferenceIsolationForest, VoronoiForest
+from piforest._random import SUBSET
+from piforest.datasets import make_lines
+from piforest.estimators import embedding
+
+MANY = 60_000
+
+
+@pytest.fixture(scope="module")
+def many():
+    return make_lines(3, sizes=MANY // 4, noise=0.01, anomaly_share=0.25, random_state=0).data
+
+
+def small(**changes):
+    params = {"n_models": 150, "n_estimators": 5, "max_samples": 32, "pool_size": 100}
+    return {**params, "random_state": 0, **changes}
+
+
+@pytest.mark.parametrize("contamination", ["auto", 0.25])
+def test_fit_embeds_the_pool_and_what_the_threshold_needs(many, monkeypatch, contamination):
+    embedded = []
+
+    def spy(X, *args):
+        embedded.append(len(X))
+        return real(X, *args)
+
+    real = embedding.embed
+    monkeypatch.setattr(embedding, "embed", spy)
+    detector = PreferenceIsolationForest("line", **small(contamination=contamination)).fit(many)
+    if contamination == "auto":
+        assert sum(embedded) == 100 + 250  # the pool and the random points
+    else:
+        assert sum(embedded) == 100 + SUBSET
+    labels = detector.labels_
+    assert sum(embedded) > MANY
+    assert np.array_equal(labels, detector.predict(many))
+    assert np.array_equal(detector.scores_, detector.anomaly_score(many))
+    assert contamination == "auto" or abs(np.mean(labels == -1) - 0.25) < 0.01
+
+
+def test_widths_are_measured_on_as_many_points_whatever_there_are(many, monkeypatch):
+    measured = []
+    real = embedding.measure_bands
+    monkeypatch.setattr(
+        embedding, "measure_bands", lambda X, *a, **k: measured.append(len(X)) or real(X, *a, **k)
+    )
+    PreferenceIsolationForest("line", **small()).fit(many)
+    PreferenceIsolationForest("line", **small()).fit(many[:40_000])
+    assert measured == [SUBSET, 40_000]
+
+
+@pytest.mark.parametrize("make", [PIF, VoronoiForest])
+def test_a_share_of_many_points_is_met(many, make):
+    first, changes = ("line", {"sigma": 0.01}) if make is PIF else ("euclidean", {"n_models": None})
+    params = {name: value for name, value in small(**changes).items() if value is not None}
+    detector = make(first, **params, contamination=0.1).set_params(n_estimators=50).fit(many)
+    assert np.mean(detector.labels_ == -1) == pytest.approx(0.1, abs=0.01)
+
+
+def test_members_of_structures_come_from_the_points_that_stand_for_all(many):
+    detector = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many)
+    members = np.concatenate([each.members for each in detector.structures_])
+    assert len(np.unique(members)) == len(members)
+    assert len(members) == pytest.approx(0.75 * SUBSET, rel=0.1)
+    few = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many[::3])
+    assert sum(each.support for each in few.structures_) == pytest.approx(0.25 * MANY, rel=0.1)
+    labels = few.labels_
+    assert all((labels[each.members] == 1).all() for each in few.structures_)
+
+
+def kept(detector, tmp_path):
+    detector.save(tmp_path / "model.pif")
+    return type(detector).load(tmp_path / "model.pif"), pickle.loads(pickle.dumps(detector))
+
+
+def test_a_saved_model_of_many_points_leaves_the_points_behind(many, tmp_path):
+    detector = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many)
+    for other in kept(detector, tmp_path):
+        with pytest.raises(AttributeError, match="scores of the 60000 training points were not"):
+            other.labels_  # noqa: B018
+        assert np.array_equal(other.predict(many[:50]), detector.predict(many[:50]))
+        assert other.set_contamination(0.2).offset_ == detector.set_contamination(0.2).offset_
+        supports = [each.support for each in detector.structures_]
+        assert [each.support for each in other.structures_] == supports
+    assert len(detector.scores_) == MANY
+    for other in kept(detector, tmp_path):
+        assert np.array_equal(other.labels_, detector.labels_)
+
+
+def test_a_memory_map_is_scored_like_an_array(many, tmp_path):
+    detector = PreferenceIsolationForest("line", **small()).fit(many[:500])
+    scores = detector.anomaly_score(np.concatenate([many, many[:9000]]))
+    for dtype in (np.float64, np.float32):
+        X = np.concatenate([many, many[:9000]]).astype(dtype)
+        np.save(tmp_path / "X.npy", X)
+        mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+        assert np.array_equal(detector.anomaly_score(mapped), detector.anomaly_score(X))
+    assert np.array_equal(np.concatenate(list(detector.score_blocks(np.array_split(X, 7)))),
+                          detector.anomaly_score(X))  # fmt: skip
+    assert np.abs(scores - detector.anomaly_score(X)).mean() < 0.01
+
+
+LIMITED = """
+    import resource, sys
+    import numpy as np
+    from piforest import PreferenceIsolationForest
+    from piforest.datasets import make_lines
+
+    X = make_lines(3, noise=0.01, anomaly_share=0.25, random_state=0).data
+    detector = PreferenceIsolationForest(
+        "line", n_models=2000, n_estimators=10, pool_size=200, random_state=0
+    ).fit(X)
+    detector.anomaly_score(X)  # compiled before the limit
+    used = int(next(l for l in open("/proc/self/status") if l.startswith("VmData")).split()[1])
+    limit = 1024 * used + 48 * 2**20
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    mapped = np.load(sys.argv[1], mmap_mode="r")
+    try:
+        np.ones((len(mapped), 200))
+        sys.exit("there is no limit")
+    except MemoryError:
+        pass
+    print(len(detector.anomaly_score(mapped)))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's RLIMIT_DATA")
+def test_scoring_takes_the_same_memory_however_many_points_there_are(tmp_path):
+    """48 MB are enough for 300,000 points, of which the pool's distances alone would take 480."""
+    X = np.random.default_rng(0).uniform(-1, 1, (300_000, 2)).astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    command = [sys.executable, "-c", textwrap.dedent(LIMITED), str(tmp_path / "X.npy")]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.stdout.strip() == "300000", told.stderr
