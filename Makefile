@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo setup test lint bench clean
+.PHONY: help demo setup test lint bench bench-compare clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -22,7 +22,11 @@ lint: .venv/.setup  ## style, types, layers
 	$(BIN)/lint-imports
 
 bench: .venv/.setup  ## CPU time and memory, as ratios to what one would pick instead
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py $(if $(ONLY),--only "$(ONLY)")
+
+bench-compare: .venv/.setup  ## the same for this tree beside BASE=commit (or a JSON file); ONLY=word
+	@test -n "$(BASE)" || { echo 'usage: make bench-compare BASE=commit-or-json [ONLY=word]'; exit 2; }
+	$(BIN)/python benchmarks/compare.py "$(BASE)" $(if $(ONLY),--only "$(ONLY)")
 
 clean:  ## remove the environment and all caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -151,3 +151,34 @@ def test_kernels_work_where_no_cache_can_be_written():
     )
     told = python(code)
     assert told.stdout.strip() == "2.0 None", told.stderr
+
+
+def test_kernels_work_where_the_cache_is_taken_away(tmp_path):
+    code = (
+        "import numpy as np, pathlib, shutil, sys\n"
+        "from piforest._kernels.dense import lp_distances\n"
+        "from piforest._kernels.jit import seconds_compiling\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "shutil.rmtree(folder); folder.write_text('no folder')\n"
+        "out = np.empty((1, 1)); lp_distances(np.ones((1, 2)), np.zeros((1, 2)), 1, out)\n"
+        "print(out[0, 0], lp_distances.stats.cache_path.startswith(str(folder)),\n"
+        "      seconds_compiling() > 0)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "cache")]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    told = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert told.stdout.strip() == "2.0 True True", told.stderr
+
+
+def test_compiling_has_a_line_of_its_own_the_first_time(tmp_path):
+    code = (
+        "import numpy as np\n"
+        "from piforest import VoronoiForest\n"
+        "VoronoiForest('euclidean', verbose=1).fit(np.eye(5))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for first in (True, False):
+        command = [sys.executable, "-c", code]
+        told = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        assert ("piforest: compiling, " in told.stderr) == first
+        assert "piforest: 100 trees, " in told.stderr

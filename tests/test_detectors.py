@@ -428,8 +428,13 @@ def test_degenerate_samples_are_counted():
 def test_verbose_tells_the_stages(capsys):
     small(verbose=1).fit(LINES)
     told = capsys.readouterr().err
-    for stage in ("150 models of family 'line'", "distances within a pool", "12 trees"):
-        assert stage in told
+    stages = [
+        "150 models of family 'line'",
+        f"preferences of {len(LINES)} points",
+        "12 trees",
+        "threshold",
+    ]
+    assert all(stage in told for stage in [*stages, "distances within a pool"])
     small().fit(LINES)
     assert capsys.readouterr().err == ""
 

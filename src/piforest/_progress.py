@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from ._kernels.jit import seconds_compiling
+
 T = TypeVar("T")
 
 
@@ -19,9 +21,13 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start, before = time.perf_counter(), seconds_compiling()
         yield
-        self._write(f"piforest: {name}, {time.perf_counter() - start:.2f} s", final=True)
+        compiling = seconds_compiling() - before
+        if compiling > 0:
+            self._write(f"piforest: compiling, {compiling:.2f} s, once", final=True)
+        took = max(0.0, time.perf_counter() - start - compiling)
+        self._write(f"piforest: {name}, {took:.2f} s", final=True)
 
     def track(self, items: Iterable[T], total: int, name: str) -> Iterator[T]:
         """The items, with the share that is done shown on a terminal."""

@@ -123,7 +123,7 @@ def new_counts(models: ModelSet) -> Any:
 
 def within(counts: Any) -> Any:
     """(15, m) how many points lie within each width."""
-    return np.cumsum(counts[::-1], axis=0, dtype=np.int32)[::-1]
+    return np.ascontiguousarray(np.cumsum(counts[::-1], axis=0, dtype=np.int32)[::-1])
 
 
 def band_table(

@@ -165,7 +165,7 @@ class Bank:
 
     def best_width(self, R: Floats, sample_size: int) -> tuple[Ints, Floats]:
         """For residuals R (rows, m): which width is most striking, and its log ratio, (m,)."""
-        inside = np.stack([(w >= R).sum(axis=0) for w in self.widths])
+        inside = np.stack([(w >= R).sum(axis=0, dtype=np.int32) for w in self.widths])
         ratios = log_likelihood_ratios(np.maximum(inside - sample_size, 0), self.codimension)
         at = np.argmax(ratios, axis=0)
         return at, ratios[at, np.arange(len(at))]

@@ -1,21 +1,80 @@
-"""`jit`: numba's decorator with the options that every kernel shares."""
+"""`jit`: numba's decorator with the options that every kernel shares; how long it compiled."""
 
 from __future__ import annotations
 
+import gc
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
+from numba.core import event
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile on first use, without the interpreter lock, and cache on disk.
 
     `fastmath` stays off: a reordered sum would change with the vector width.
-    Numba raises RuntimeError where no cache folder can be written; the kernel
-    is then compiled anew in every process.
+    Where no cache folder can be written, the kernel is compiled anew in every process.
+    Kernels avoid what makes numba generate much code: assignments to slices, min and max,
+    and methods of arrays.
     """
     try:
-        return numba.njit(nogil=True, error_model="numpy", cache=True)(function)
-    except RuntimeError:
+        kernel = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+    except RuntimeError:  # numba found no folder
         return numba.njit(nogil=True, error_model="numpy")(function)
+    _survive_without_cache(kernel)
+    return kernel
+
+
+def _survive_without_cache(kernel: Any) -> None:
+    """A folder that is gone or cannot be written any more, or a full disk, is no reason to fail."""
+    cache: Any = kernel._cache
+    for name in ("load_overload", "save_overload"):
+        setattr(cache, name, _nothing_on_os_error(getattr(cache, name)))
+
+
+def _nothing_on_os_error(function: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(*args: Any) -> Any:
+        with suppress(OSError):
+            return function(*args)
+        return None
+
+    return guarded
+
+
+class _Compiling(event.Listener):  # type: ignore[misc]
+    """Counts the seconds in which kernels are compiled, one at a time (numba has a lock), and
+    collects no garbage meanwhile: that would take an eighth more, and there is hardly any."""
+
+    seconds = 0.0
+
+    def __init__(self) -> None:
+        self.depth, self.start, self.collects = 0, 0.0, False
+
+    def on_start(self, event: Any) -> None:
+        ours = event.data["dispatcher"].py_func.__module__.startswith("piforest.")
+        if self.depth == 0 and ours:
+            self.start, self.collects = time.perf_counter(), gc.isenabled()
+            gc.disable()
+        if self.depth or ours:
+            self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if self.depth == 0:
+            return
+        self.depth -= 1
+        if self.depth == 0:
+            self.seconds += time.perf_counter() - self.start
+            if self.collects:
+                gc.enable()
+
+
+_compiling = _Compiling()
+event.register("numba:compile", _compiling)
+
+
+def seconds_compiling() -> float:
+    """How long kernels were compiled in this process so far."""
+    return _compiling.seconds

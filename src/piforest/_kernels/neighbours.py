@@ -23,7 +23,7 @@ def among_nearest(X, candidates, seeds, limits, order, ranks, out):
     the order of `candidates`, and so are ties at the last distance. O(seeds c d + s c).
     """
     n = candidates.shape[0]
-    distances = np.empty(n)
+    distances, scratch = np.empty(n), np.empty(n)
     near = np.zeros((n + 7) // 8 * 8, np.uint8)
     words = near.view(np.uint64)
     last, bound, left = -1, np.inf, n
@@ -36,9 +36,9 @@ def among_nearest(X, candidates, seeds, limits, order, ranks, out):
                 for d in range(X.shape[1]):
                     gap = X[candidates[c], d] - X[seed, d]
                     total += gap * gap
-                bound = max(bound, total)
+                bound = total if total > bound else bound
                 distances[c] = np.inf if candidates[c] == seed else total
-        bound = _bound(distances, limit, bound, left)
+        bound = _bound(distances, limit, bound, left, scratch)
         left = limit
         held = 0
         for c in range(n):
@@ -55,7 +55,7 @@ def among_nearest(X, candidates, seeds, limits, order, ranks, out):
 
 
 @jit
-def _bound(values, k, high, upto):
+def _bound(values, k, high, upto, scratch):
     """A number that k of the values are at most; with ties, the k-th smallest value.
 
     `upto` >= k of them are at most `high`. A guess is checked by counting, which takes no
@@ -74,7 +74,9 @@ def _bound(values, k, high, upto):
             low, below = at, count
         else:
             high, upto = at, count
-    return select(values.copy(), k - 1)
+    for c in range(values.shape[0]):
+        scratch[c] = values[c]
+    return select(scratch, k - 1)
 
 
 @jit

@@ -10,7 +10,6 @@ from .jit import jit
 
 # One more than the last of the fifteen bands.
 NO_BAND = 15
-_TILE = 1024
 
 
 @jit
@@ -37,25 +36,24 @@ def band_bins(R, widths, starts, ends, skipped, bins):
 def count_bins(bins, rows, sign, counts):
     """counts (15, m) += sign for the band of each of the rows. O(rows m).
 
-    Up to 255 rows are counted in bytes, band by band for some models at a time: sixteen
-    comparisons of whole vectors are faster than one step to a band that has to be looked up.
+    Up to 255 rows are counted in bytes, band by band: fifteen comparisons of whole vectors
+    are faster than one step to a band that has to be looked up.
     """
     m = bins.shape[1]
-    held = np.empty((NO_BAND, _TILE), np.uint8)
+    held = np.empty((NO_BAND, m), np.uint8)
     for first in range(0, rows.shape[0], 255):
-        last = min(first + 255, rows.shape[0])
-        for left in range(0, m, _TILE):
-            width = min(_TILE, m - left)
-            held[:] = 0
-            for e in range(first, last):
-                some = bins[rows[e], left : left + width]
-                for b in range(NO_BAND):
-                    tally = held[b]
-                    for j in range(width):
-                        tally[j] += np.uint8(some[j] == b)
+        last = first + 255 if first + 255 < rows.shape[0] else rows.shape[0]
+        for b in range(NO_BAND):
+            for j in range(m):
+                held[b, j] = 0
+        for e in range(first, last):
+            row = rows[e]
             for b in range(NO_BAND):
-                for j in range(width):
-                    counts[b, left + j] += sign * np.int32(held[b, j])
+                for j in range(m):
+                    held[b, j] += np.uint8(bins[row, j] == b)
+        for b in range(NO_BAND):
+            for j in range(m):
+                counts[b, j] += sign * np.int32(held[b, j])
 
 
 @jit
@@ -64,10 +62,12 @@ def log_ratios(inside, shares, least, out):
 
     Counts are small integers: their logarithms are looked up, those of E for each width.
     """
-    most = inside[0].max() + 1
-    logs, expected_logs = np.zeros(most), np.empty(most)
-    for k in range(1, most):
-        logs[k] = math.log(k)
+    most = 1
+    for j in range(inside.shape[1]):
+        most = inside[0, j] + 1 if inside[0, j] >= most else most
+    logs, expected_logs = np.empty(most), np.empty(most)
+    for k in range(most):
+        logs[k] = math.log(k) if k > 0 else 0.0
     for w in range(inside.shape[0]):
         for k in range(most):
             expected_logs[k] = math.log(k * shares[w] + least)

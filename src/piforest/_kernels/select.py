@@ -19,8 +19,10 @@ def select(values, k):
     low, high = np.uint64(0), np.uint64(values.shape[0] - 1)
     k = np.uint64(k)
     while low < high:
-        a, b, c = values[low], values[(low + high) >> _ONE], values[high]
-        pivot = max(min(a, b), min(max(a, b), c))
+        a, pivot, b = values[low], values[(low + high) >> _ONE], values[high]
+        if a > b:
+            a, b = b, a
+        pivot = a if pivot < a else b if pivot > b else pivot
         i, j = low + _ONE, high + _ONE
         while i <= j:
             while values[i - _ONE] < pivot:

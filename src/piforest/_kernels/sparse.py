@@ -66,7 +66,9 @@ def invert(indptr, indices, data, place, ends, rows, values, dense):
     """
     for c in range(place.shape[0]):
         ends[c + 1] = ends[c] + (0 if place[c] >= 0 else ends[c + 1])
-    fill = ends[:-1].copy()
+    fill = np.empty(place.shape[0], np.int64)
+    for c in range(place.shape[0]):
+        fill[c] = ends[c]
     for i in range(indptr.shape[0] - 1):
         for e in range(indptr[i], indptr[i + 1]):
             c = np.uint64(indices[e])
@@ -103,17 +105,16 @@ def upper_products(indptr, indices, data, ends, rows, values, first, out):
     out (rows, pool). Rows ascend within a column, so the part from a row on starts where
     that row stands, and moves on with it: half the steps of `products`.
     """
-    cursors = ends[:-1].copy()
-    if first > 0:
-        for c in range(cursors.shape[0]):
-            low, high = ends[c], ends[c + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if rows[middle] < first:
-                    low = middle + 1
-                else:
-                    high = middle
-            cursors[c] = low
+    cursors = np.empty(ends.shape[0] - 1, np.int64)
+    for c in range(cursors.shape[0]):
+        low, high = ends[c], ends[c + 1] if first > 0 else ends[c]
+        while low < high:
+            middle = (low + high) // 2
+            if rows[middle] < first:
+                low = middle + 1
+            else:
+                high = middle
+        cursors[c] = low
     for i in range(out.shape[0]):
         sums = out[i]
         for e in range(indptr[first + i], indptr[first + i + 1]):
@@ -134,7 +135,7 @@ def dense_products(indptr, indices, data, place, dense, upper, out):
     """
     at, value = np.empty(place.shape[0] + 3, np.int64), np.empty(place.shape[0] + 3, np.int32)
     for i in range(out.shape[0]):
-        left = max(upper, 0) + (i if upper >= 0 else 0)
+        left = upper + i if upper >= 0 else 0
         held = _placed(indptr[i], indptr[i + 1], indices, data, place, at, value)
         sums, columns = out[i, left:], dense[:, left:]
         for e in range(0, held, 4):
@@ -154,14 +155,16 @@ def dense_counts(indptr, indices, data, place, dense, product, upper, out):
     at, value = np.empty(place.shape[0] + 3, np.int64), np.empty(place.shape[0] + 3, np.int32)
     tally = np.empty(dense.shape[1], np.uint8)
     for i in range(out.shape[0]):
-        left = max(upper, 0) + (i if upper >= 0 else 0)
+        left = upper + i if upper >= 0 else 0
         held = _placed(indptr[i], indptr[i + 1], indices, data, place, at, value)
         # What fills up the last four has no value and is not to be counted.
         extra = (held + 3) // 4 * 4 - held
         sums, columns = out[i, left:], dense[:, left:]
         for first in range(0, held, 252):
-            tally[:] = 0
-            for e in range(first, min(first + 252, held), 4):
+            for j in range(sums.shape[0]):
+                tally[j] = 0
+            last = first + 252 if first + 252 < held else held
+            for e in range(first, last, 4):
                 a, b, c, d = (
                     columns[at[e]], columns[at[e + 1]], columns[at[e + 2]], columns[at[e + 3]],
                 )  # fmt: skip
@@ -232,7 +235,8 @@ def one_minus_ratio(shared, a, b, out):
         for j in range(shared.shape[1]):
             both = np.float64(shared[i, j])
             union = np.float64(a[i] + b[j]) - both
-            out[i, j] = max(0.0, 1.0 - (both / union if union > 0.0 else 0.0))
+            distance = 1.0 - (both / union if union > 0.0 else 0.0)
+            out[i, j] = distance if distance > 0.0 else 0.0
 
 
 @jit

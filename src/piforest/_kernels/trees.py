@@ -18,80 +18,74 @@ SAME = 1e-6
 
 
 @jit
-def grow_trees(D, key, first, max_samples, branching, limit, roots, first_child, seed, size):
-    """Trees number `first` and on, one behind the other; roots (t + 1,) is where they begin.
+def grow_trees(D, key, tree, max_samples, branching, limit, roots, first_child, seed, size):
+    """Trees number `tree` and on, one behind the other; roots (t + 1,) is where they begin.
 
-    D (pool, pool). Tree i is what (D, mix(key, i)) says: every decision is a word of that
-    key, a node and a row, where the root has number 0 and child k of node v has number
-    b v + k + 1. The tree's points are the max_samples rows with the smallest words, a
-    node's seeds the b points with the smallest, in that order. Ties go to a random one of
-    the nearest seeds, and a seed falls into its own cell. O(pool + max_samples b height).
+    D (pool, pool). A tree is what (D, mix(key, its number)) says: every decision is a word
+    of that key, a node and a row, where the root has number 0 and child k of node v has
+    number b v + k + 1. The tree's points are the max_samples rows with the smallest words,
+    a node's seeds the b points with the smallest, in that order. Ties go to a random one
+    of the nearest seeds, and a seed falls into its own cell. A node's points stand together
+    in `rows`. O(pool + max_samples b height).
     """
-    most = 1 + branching * ((max_samples - 1) // (branching - 1))
-    start, depth = np.empty(most, np.int64), np.empty(most, np.int64)
-    number = np.empty(most, np.int64)
-    roots[0] = 0
-    for tree in range(roots.shape[0] - 1):
-        tree_key = mix(key, first + tree)
-        rows = subsample(D.shape[0], mix(tree_key, 0), max_samples)
-        at = roots[tree]
-        roots[tree + 1] = at + _grow(
-            D, rows, mix(tree_key, 1), branching, limit, start, depth, number,
-            first_child[at:], seed[at:], size[at:],
-        )  # fmt: skip
-
-
-@jit
-def _grow(D, rows, key, branching, limit, start, depth, number, first_child, seed, size):
-    """One tree of these rows, which are reordered so that a node's stand together; returns how
-    many nodes it has. start, depth and number are room for what only growing needs."""
-    seeds = np.empty(branching, np.int64)
-    words = np.empty(branching, np.uint64)
-    cell, ordered = np.empty(rows.shape[0], np.uint32), np.empty(rows.shape[0], np.int64)
-    ends = np.empty(branching, np.int64)
-    start[0], depth[0], number[0] = 0, 0, 0
-    seed[0], size[0] = -1, rows.shape[0]
-    n_nodes = 1
+    start, depth = (
+        np.empty(first_child.shape[0], np.int64),
+        np.empty(first_child.shape[0], np.int64),
+    )
+    number = np.empty(first_child.shape[0], np.int64)
+    seeds, words = np.empty(branching, np.int64), np.empty(branching, np.uint64)
+    ends, cell = np.empty(branching, np.int64), np.empty(max_samples, np.uint32)
+    ordered = np.empty(max_samples, np.int64)
     node = 0
-    while node < n_nodes:
-        n = size[node]
-        if n < branching or depth[node] >= limit:
-            first_child[node] = -1
+    for which in range(roots.shape[0] - 1):
+        tree_key = mix(key, tree + which)
+        rows = subsample(D.shape[0], mix(tree_key, 0), max_samples)
+        nodes_key = mix(tree_key, 1)
+        root, n_nodes = node, node + 1
+        roots[which] = root
+        start[root], depth[root], number[root] = 0, 0, 0
+        seed[root], size[root] = -1, max_samples
+        while node < n_nodes:
+            n = size[node]
+            if n < branching or depth[node] >= limit:
+                first_child[node] = -1
+                node += 1
+                continue
+            node_key = mix(nodes_key, number[node])
+            members = rows[start[node] : start[node] + n]
+            _smallest_words(members, node_key, seeds, words)
+            for k in range(branching):
+                ends[k] = 0
+            for i in range(n):
+                k = _cell_of(D[members[i]], members[i], seeds, node_key)
+                cell[i] = k
+                ends[k] += 1
+            first_child[node] = n_nodes - root
+            at = 0
+            for k in range(branching):
+                child = n_nodes + k
+                start[child] = start[node] + at
+                depth[child] = depth[node] + 1
+                number[child] = branching * number[node] + k + 1
+                seed[child], size[child] = seeds[k], ends[k]
+                ends[k], at = at, at + ends[k]
+            for i in range(n):
+                ordered[ends[cell[i]]] = members[i]
+                ends[cell[i]] += 1
+            for i in range(n):
+                members[i] = ordered[i]
+            n_nodes += branching
             node += 1
-            continue
-        node_key = mix(key, number[node])
-        members = rows[start[node] : start[node] + n]
-        _smallest_words(members, node_key, seeds, words)
-        ends[:] = 0
-        for i in range(n):
-            k = _cell_of(D[members[i]], members[i], seeds, node_key)
-            cell[i] = k
-            ends[k] += 1
-        first_child[node] = n_nodes
-        at = 0
-        for k in range(branching):
-            child = n_nodes + k
-            start[child] = start[node] + at
-            depth[child] = depth[node] + 1
-            number[child] = branching * number[node] + k + 1
-            seed[child], size[child] = seeds[k], ends[k]
-            ends[k], at = at, at + ends[k]
-        for i in range(n):
-            ordered[ends[cell[i]]] = members[i]
-            ends[cell[i]] += 1
-        members[:] = ordered[:n]
-        n_nodes += branching
-        node += 1
-    return n_nodes
+        roots[which + 1] = node
 
 
 @jit
 def subsample(pool, key, max_samples):
     """The `max_samples` of the rows 0 .. pool with the smallest words, ascending. O(pool)."""
-    words = np.empty(pool, np.uint64)
+    words, scratch = np.empty(pool, np.uint64), np.empty(pool, np.uint64)
     for i in range(pool):
-        words[i] = mix(key, i)
-    last = select(words.copy(), max_samples - 1)
+        words[i] = scratch[i] = mix(key, i)
+    last = select(scratch, max_samples - 1)
     rows = np.empty(pool, np.int64)
     at = np.uint64(0)
     for i in range(pool):
@@ -113,7 +107,7 @@ def _smallest_words(members, key, seeds, words):
             words[at], seeds[at] = words[at - 1], seeds[at - 1]
             at -= 1
         words[at], seeds[at] = word, member
-        held = min(held + 1, seeds.shape[0])
+        held += 1 if held < seeds.shape[0] else 0
 
 
 @jit
@@ -125,7 +119,7 @@ def _cell_of(near, row, seeds, node_key):
         distance = -1.0 if seeds[k] == row else near[np.uint64(seeds[k])]
         tied = 1 if distance < nearest else tied + (distance == nearest)
         at = k if distance < nearest else at
-        nearest = min(distance, nearest)
+        nearest = distance if distance < nearest else nearest
     if tied == 1:
         return at
     pick = below(mix(mix(node_key, row), 0), tied)
@@ -168,7 +162,7 @@ def descend(D, roots, children, seed, ends, branching, soft, out):
                 for k in range(first + np.uint64(1), first + b):
                     distance = near[np.uint64(seed[k])]
                     at = k if distance < nearest else at
-                    nearest = min(distance, nearest)
+                    nearest = distance if distance < nearest else nearest
                 lengths[tree] += 2.0 - nearest if soft and nearest > SAME else 1.0
                 node[tree] = at
                 active[kept] = tree

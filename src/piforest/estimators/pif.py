@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._progress import Progress
 from .._random import Stream, choose, subset
 from .._validation import check_choice, check_positive, forget_fit
 from ..metrics import as_rows, resolve_metric
@@ -179,13 +180,16 @@ class PreferenceIsolationForest(StructuredDetector):
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
         self._points = X[chosen]
         self._subset_points = X if len(few) == len(X) else X[few]
-        pool = as_rows(metric, self.embedding_._embed_all(self._points))
+        progress = Progress(self.verbose)
+        with progress.stage(f"preferences of {len(chosen)} points"):
+            pool = as_rows(metric, self.embedding_._embed_all(self._points))
         D = self._grow(metric, pool, pool, stream.child("trees"), soft=self.path == "soft")
         self.max_samples_ = self.forest_.forest.max_samples
         self._remember(X, chosen, pool, D, stream)
         if len(chosen) == len(X):
             self._known["table"] = table
-        self._set_threshold()
+        with progress.stage("threshold"):
+            self._set_threshold()
         self._known.pop("table", None)
         return self
 

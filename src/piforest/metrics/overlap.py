@@ -117,7 +117,9 @@ class _Overlap:
             pool.indptr, pool.indices, pool.data, index.ends, index.rows, index.values, start,
             shared,
         )  # fmt: skip
-        return self._distance(shared[:, start:], index.sums[start:stop], index.sums[start:])
+        # Contiguous, as in `pairwise`: another layout would be compiled once more.
+        shared = np.ascontiguousarray(shared[:, start:])
+        return self._distance(shared, index.sums[start:stop], index.sums[start:])
 
     def pairwise(self, A: Any, B: Any) -> Floats:
         rows = self.rows(A)

@@ -1,0 +1,87 @@
+"""Each stage alone, at circle3's size: 1,000 points, 10,000 models, 100 trees."""
+
+from __future__ import annotations
+
+import numpy as np
+from data import circles, detector
+from measure import Result, case, measured
+
+_DEFAULT = "PreferenceIsolationForest"
+
+
+def _sample(name: str) -> Result:
+    from piforest._random import Stream
+    from piforest.sampling import get_sampler
+
+    X = circles(1_000)
+    return measured(lambda: get_sampler(name).draw(X, 3, 10_000, Stream(0)))
+
+
+for _name in ("uniform", "mixed"):
+    case(f"stage: sampling, {_name}")(lambda name=_name: _sample(name))
+
+
+def _solve(name: str, **options: str) -> Result:
+    from piforest.families import get_family
+
+    family = get_family(name, **options)
+    d = family.n_features or 2
+    samples = np.random.default_rng(0).uniform(0, 1000, (50_000, family.sample_size(d), d))
+    result = measured(lambda: family.solve(samples))
+    return {**result, "models_per_cpu_s": 50_000 / result["cpu_s"]}
+
+
+for _name in ("line", "circle", "homography", "fundamental"):
+    case(f"stage: solving 50,000, {_name}")(lambda name=_name: _solve(name))
+case("stage: solving 50,000, fundamental 7-point")(lambda: _solve("fundamental", solver="7-point"))
+
+
+@case("stage: widths and weights")
+def _bands() -> Result:
+    from piforest.models import own_models
+    from piforest.scales import measure_bands, widths_of
+
+    X = circles(1_000)
+    models = detector(_DEFAULT).fit(X).models_[0]
+    own, widths = own_models([models]), widths_of(models.family, X)
+    return measured(lambda: measure_bands(X, models, own, widths, keep=True))
+
+
+for _which in ("PIF", _DEFAULT):
+
+    @case(f"stage: embedding, {_which}")
+    def _embed(which: str = _which) -> Result:
+        X = circles(1_000)
+        embedding = detector(which).fit(X).embedding_
+        return measured(lambda: embedding._embed_all(X))
+
+    @case(f"stage: distances within the pool, {_which}")
+    def _table(which: str = _which) -> Result:
+        fitted = detector(which).fit(circles(1_000))
+        pooled = fitted.forest_
+        return measured(lambda: fitted._own_table(pooled, pooled.pool))
+
+    @case(f"stage: growing, {_which}")
+    def _grow(which: str = _which) -> Result:
+        from piforest._random import Stream
+
+        pooled = detector(which).fit(circles(1_000)).forest_
+        D = pooled.table(pooled.pool)
+        return measured(lambda: pooled.grow(D, 100, Stream(0), 1))
+
+    @case(f"stage: descending, {_which}")
+    def _descend(which: str = _which) -> Result:
+        pooled = detector(which).fit(circles(1_000)).forest_
+        D = pooled.table(pooled.pool)
+        return measured(lambda: pooled.forest.path_lengths(D))
+
+
+@case("stage: labels from a null")
+def _labels() -> Result:
+    fitted = detector(_DEFAULT).fit(circles(1_000))
+
+    def again() -> None:
+        fitted._known.pop("null", None)
+        fitted.set_contamination("auto")
+
+    return measured(again)
