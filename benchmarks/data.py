@@ -48,13 +48,13 @@ def _made(name: str, family: str, sigma: float) -> Problem:
     return Problem(data.data, family, sigma, 6)
 
 
-def circles(n: int, seed: int = 0) -> np.ndarray:
+def circles(n: int, seed: int = 0, noise: float = 0.0107) -> np.ndarray:
     """n points of three unequal circles, half of them anomalies: the paper's circle3, any size."""
     from piforest.datasets import make_circles
 
     small = round(0.08 * n)
     sizes = [n // 2 - 2 * small, small, small]
-    return make_circles(3, sizes=sizes, noise=0.0107, random_state=seed).data
+    return make_circles(3, sizes=sizes, noise=noise, random_state=seed).data
 
 
 def detector(name: str, family: str = "circle", **changes: object) -> object:

@@ -48,6 +48,11 @@ class NoModels(type(get_family("line"))):
         return None
 
 
+class Picky(type(get_family("line"))):
+    def complaint(self, X):
+        return "these look like pixels"
+
+
 class Line(type(get_family("line"))):
     """Lines whose residuals are changed."""
 
@@ -84,6 +89,7 @@ CASES = [
     (PIF("lime", sigma=1), X, "family must be one of 'circle', 'fundamental', 'homography', 'line'; got 'lime'. Did you mean 'line'?"),
     (PIF("homography", sigma=1), X, r"family 'homography' needs 4 columns: rows \(x1, y1, x2, y2\); X has 2 feature"),
     (PIF("circle", sigma=1), np.zeros((9, 3)), r"family 'circle' needs 2 columns; X has 3 feature"),
+    (PIF(Picky(), sigma=1), X, "these look like pixels"),
     (PIF("line", sigma=1), X[:, :1], r"family 'line' needs at least 2 columns; X has 1 feature"),
     (PIF("homography", sigma=1), np.eye(4)[:3], "family 'homography' needs at least 4 matches, got 3."),
     (PIF("circle", sigma=1), X[:2], "family 'circle' needs at least 3 points, got 2."),

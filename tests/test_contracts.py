@@ -97,6 +97,13 @@ def _writes_into_x(self, X, params):
         ({"n_features": "2"}, "n_features must be an integer or None"),
         ({"extent": lambda self, X: -1.0}, "extent of family 'line' must be a finite number above"),
         ({"__hash__": None}, "hashable"),
+        ({"row": 3}, "row must be a string"),
+        ({"complaint": lambda self, X: "no"}, "complaint must give None .* got 'no'"),
+        ({"outline": lambda self, *_: np.zeros((2, 3))}, "outline must give a list"),
+        ({"outline": lambda self, *_: []}, "outline draws nothing"),
+        ({"outline": lambda self, *_: [np.zeros((2, 2))]}, r"shape \(\., 3\), got \(2, 2\)"),
+        ({"outline": lambda self, p, low, high: [high[None] + 1]}, "within the box"),
+        ({"outline": lambda self, p, low, high: [low[None]]}, "points on the model"),
         (
             {"solve": lambda self, s: (type(LINE).solve(self, s)[0], np.ones((len(s), 1), bool))},
             "repeated must be called degenerate",

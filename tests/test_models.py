@@ -91,10 +91,31 @@ def test_nothing_valid_is_an_error_that_says_why():
         draw(X, 10, "circle")
 
 
-@pytest.mark.parametrize("size", [2, 3, 8])
-def test_the_mixed_sampler_equals_the_naive_one(size):
-    X = np.random.default_rng(0).normal(size=(40, 3))
+def _scattered(rng):
+    X = rng.normal(size=(40, 3))
     X[10:15] = X[3]
+    return X
+
+
+def _far_ones(rng):
+    X = rng.normal(size=(40, 3))
+    X[::7] *= 1e9
+    return X
+
+
+@pytest.mark.parametrize("size", [2, 3, 8])
+@pytest.mark.parametrize(
+    "points",
+    [
+        _scattered,
+        _far_ones,
+        lambda rng: rng.integers(0, 3, (40, 3)) * 1.0,
+        lambda _: np.ones((9, 3)),
+    ],
+    ids=["scattered", "some far", "a grid with ties", "one point"],
+)
+def test_the_mixed_sampler_equals_the_naive_one(size, points):
+    X = points(np.random.default_rng(0))
     drawn = MIXED.draw(X, size, 60, Stream(5))
     assert np.array_equal(drawn, naive.mixed_samples(Stream(5), X, size, 60))
     assert np.array_equal(MIXED.draw(X[:size], size, 9, Stream(5)).max(axis=1), [size - 1] * 9)

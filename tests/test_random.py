@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import naive
 from piforest import _random
 from piforest._kernels import random as compiled
+from piforest._kernels.select import select
 from piforest._random import Stream
 
 words = st.integers(0, 2**64 - 1)
@@ -78,3 +79,13 @@ def test_random_state_takes_what_scikit_learn_takes():
     )
     with pytest.raises(ValueError, match="random_state must be None, an integer"):
         Stream.from_random_state("zero")
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, np.inf]) | st.floats(-5, 5), min_size=1))
+def test_selection_finds_the_kth_smallest_and_moves_it_to_its_place(values):
+    for k in range(len(values)):
+        some = np.array(values)
+        assert select(some, k) == sorted(values)[k] == some[k]
+        assert sorted(some) == sorted(values)
+        assert (some[:k] <= some[k]).all()
+        assert (some[k:] >= some[k]).all()

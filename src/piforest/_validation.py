@@ -132,11 +132,13 @@ def check_forest_shape(n_estimators: Any, max_samples: Any, branching: Any, pool
         )
 
 
-def check_family_fits(family: Any, n: int, d: int) -> None:
-    """Enough columns, then enough rows, for the family to be solved at all."""
+def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
+    """Enough columns, then enough rows, for the family to be solved at all; then its own word."""
+    n, d = X.shape
     rows = "matches" if getattr(family, "views", 1) == 2 else "points"
+    row = getattr(family, "row", "")
+    layout = f": rows {row}" if row else ""
     if family.n_features is not None and d != family.n_features:
-        layout = ": rows (x1, y1, x2, y2)" if rows == "matches" else ""
         raise ValueError(
             f"family {family.name!r} needs {family.n_features} columns{layout}; "
             f"X has {d} feature(s)."
@@ -147,11 +149,14 @@ def check_family_fits(family: Any, n: int, d: int) -> None:
         if least is None:
             raise ValueError(f"codimension({d}) of family {family.name!r} must be at least 1.")
         raise ValueError(
-            f"family {family.name!r} needs at least {least} columns; X has {d} feature(s)."
+            f"family {family.name!r} needs at least {least} columns{layout}; X has {d} feature(s)."
         )
     size = check_integer(f"sample_size of family {family.name!r}", family.sample_size(d), 1)
     if n < size:
         raise ValueError(f"family {family.name!r} needs at least {size} {rows}, got {n}.")
+    complaint = family.complaint(X) if hasattr(family, "complaint") else None
+    if complaint is not None:
+        raise ValueError(complaint)
 
 
 def nothing_valid(family: Any, X: NDArray[np.float64], n_samples: int) -> ValueError:

@@ -66,6 +66,8 @@ def check_family(family: Any, X: Any = None) -> list[str]:
     remark = _check_rows(family, probes, theta, R, size)
     _check_noise(family, probes, samples, size, rng)
     _check_symmetries(family, probes, samples, size)
+    _check_words(family, X)
+    _check_outline(family, X, theta, size)
     _require(
         np.array_equal(family.residuals(probes, theta), R),
         "residuals must not depend on what was solved before: keep no state.",
@@ -255,6 +257,42 @@ def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: flo
             close.mean() > 0.98,
             f"residuals must be invariant under {symmetry}, as `symmetries` says.",
         )
+
+
+def _check_words(family: ModelFamily, X: Floats) -> None:
+    row = getattr(family, "row", "")
+    _require(isinstance(row, str), f"row must be a string, got {row!r}.")
+    if hasattr(family, "complaint"):
+        complaint = family.complaint(X)
+        _require(
+            complaint is None,
+            f"complaint must give None for rows that lie on a model, got {complaint!r}.",
+        )
+
+
+def _check_outline(family: ModelFamily, X: Floats, theta: Floats, size: float) -> None:
+    if not hasattr(family, "outline"):
+        return
+    low, high = X.min(axis=0) - size, X.max(axis=0) + size
+    drawn = [family.outline(params, low, high) for params in theta[:20]]
+    _require(all(isinstance(lines, list) for lines in drawn), "outline must give a list of arrays.")
+    _require(any(drawn), "outline draws nothing of 20 models near the data.")
+    for params, lines in zip(theta, drawn):
+        for line in lines:
+            line = np.asarray(line, np.float64)
+            _require(
+                line.ndim == 2 and line.shape[1] == X.shape[1],
+                f"outline must give arrays of shape (., {X.shape[1]}), got {line.shape}.",
+            )
+            line = line[~np.isnan(line).any(axis=1)]
+            slack = 1e-6 * (high - low)
+            _require(
+                (line >= low - slack) & (line <= high + slack), "outline must stay within the box."
+            )
+            _require(
+                len(line) == 0 or family.residuals(line, params[None]).max() <= 1e-4 * size,
+                "outline must give points on the model.",
+            )
 
 
 def check_sampler(sampler: Any, X: Any = None) -> None:

@@ -27,10 +27,16 @@ Ints = NDArray[np.int64]
 class ModelFamily(Protocol):
     """A family of parametric models: stateless, hashable, configured by `__init__` alone.
 
-    Two members are optional. `extent(X)` is a robust size of the data in the
-    units of the residuals; `piforest.families.extent` is used without it.
-    `views` is the number of column groups that move on their own: 2 for
-    matches, rows (x1, y1, x2, y2); 1 without it.
+    These members are optional:
+
+    - `row`, a string such as "(x1, y1, x2, y2)": what a row must look like, for messages.
+    - `complaint(X)`: None, or a sentence that says why these rows, though there are enough
+      columns, are not what the family takes. It becomes the error that `fit` raises.
+    - `extent(X)`: a robust size of the data in the units of the residuals;
+      `piforest.families.extent` is used without it.
+    - `views`: how many groups of columns move on their own: 2 for matches; 1 without it.
+    - `outline(params, low, high)`: one model (p,) as lines to draw, a list of arrays (., d) of
+      points on it, within the box from low to high (d,); nan breaks a line.
     """
 
     @property

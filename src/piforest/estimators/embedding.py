@@ -171,8 +171,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._check_params()
         stream = Stream.from_random_state(self.random_state)
         X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        check_family_fits(family, *X.shape)
         check_magnitude(X)
+        check_family_fits(family, X)
         progress = Progress(self.verbose)
         n_models = auto_models(len(X)) if self.n_models == "auto" else self.n_models
         with progress.stage(f"{n_models} models of family {family.name!r}"):

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Bools, Floats
+from ._outlines import within_box
 
 # Three points whose triangle is flatter than this (height over longest side) are
 # collinear: their circle would have a radius of half a million times the side.
@@ -51,6 +52,11 @@ class Circle:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), out)
         return out
+
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        angle = np.linspace(0, 2 * np.pi, 400)
+        points = params[:2] + params[2] * np.column_stack([np.cos(angle), np.sin(angle)])
+        return [within_box(points, low, high)]
 
 
 @jit

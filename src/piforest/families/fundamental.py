@@ -37,6 +37,7 @@ class Fundamental:
     n_features: ClassVar[int | None] = 4
     symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
     views: ClassVar[int] = 2
+    row: ClassVar[str] = "(x1, y1, x2, y2)"
 
     def __post_init__(self) -> None:
         check_choice("solver", self.solver, ["7-point", "8-point"])

@@ -32,6 +32,7 @@ class Homography:
     max_models: ClassVar[int] = 1
     symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
     views: ClassVar[int] = 2
+    row: ClassVar[str] = "(x1, y1, x2, y2)"
 
     def sample_size(self, d: int) -> int:
         return 4

@@ -47,6 +47,15 @@ class Line:
             _distances(X, columns, out)
         return out
 
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        anchor, direction = np.split(params, 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = np.sort(np.stack([low - anchor, high - anchor]) / direction, axis=0)
+        start, stop = np.nanmax(ends[0]), np.nanmin(ends[1])
+        if not start < stop:
+            return []
+        return [anchor + np.array([[start], [stop]]) * direction]
+
 
 @jit
 def _distances_2d(X, params, out):  # type: ignore[no-untyped-def]
