@@ -10,7 +10,14 @@ from piforest.datasets import make_circles, make_lines, make_motion_pair
 from piforest.families import get_family
 from piforest.models import draw_models
 from piforest.sampling import get_sampler
-from piforest.structures import Bank, find_structures, greedy_structures, relative_distances
+from piforest.structures import (
+    Bank,
+    find_structures,
+    greedy,
+    greedy_structures,
+    least_of,
+    relative_distances,
+)
 
 SCENES = {
     "line": make_lines(4, sizes=[150, 80, 60, 110], noise=0.008, anomaly_share=0.3, random_state=8),
@@ -34,8 +41,8 @@ def test_greedy_selection_equals_the_naive_one(name, reach):
     own = np.zeros(R.shape, bool)
     for j, sample in enumerate(models.samples):
         own[sample, j] = True
-    expected = naive.greedy(R, own, bank.widths, bank.codimension, reach, bank.least_ratio)
-    found = greedy_structures(bank, reach)
+    expected = naive.greedy(R, own, bank.widths, bank.codimension, reach, least_of([bank]))
+    found = greedy_structures([bank], reach)
     assert len(found) == len(expected) > 0
     for structure, (model, width, ratio) in zip(found, expected):
         assert np.array_equal(structure.params, models.params[model])
@@ -79,8 +86,8 @@ def test_two_lines_are_not_taken_for_one_wide_one():
     models, _ = draw_models(X, get_family("line"), get_sampler("mixed"), 2600, Stream(0))
     bank = Bank(X, models)
     everything = np.ones(len(X), bool)
-    ((_, merged, _),) = bank.greedy(everything, 3.0)
-    (_, first, _), (_, second, _) = bank.greedy(everything, 3.0, ahead=True)
+    ((_, _, merged, _),) = greedy([bank], everything, 3.0)
+    (_, _, first, _), (_, _, second, _) = greedy([bank], everything, 3.0, ahead=True)
     assert merged > 0.005 > max(first, second)
 
 
@@ -101,8 +108,8 @@ def test_points_without_structure_have_none():
 
 def test_selection_stops_where_nothing_is_left():
     bank = bank_of("line")
-    assert bank.greedy(np.zeros(len(bank.X), bool), 3.0) == []
-    assert find_structures(bank, np.zeros(len(bank.X), bool), Stream(0)) == []
+    assert greedy([bank], np.zeros(len(bank.X), bool), 3.0) == []
+    assert find_structures([bank], np.zeros(len(bank.X), bool), Stream(0)) == []
 
 
 def test_reasons_name_the_nearest_structures():

@@ -162,13 +162,17 @@ def log_likelihood_ratios(inside: Ints, codimension: int) -> Floats:
     return ratios
 
 
-def kernel_scales(bands: Bands, scale: str, sigma: float | None) -> Floats:
-    """(m,) the kernel's sigma for each model.
+def kernel_scales(
+    bands: Bands, scale: str, sigma: float | None, estimate: float | None = None
+) -> Floats:
+    """(m,) the kernel's sigma for each model; sigma where it is given, else the estimate (that
+    of these bands, if there is no other).
 
     "fixed": sigma for all. "own": half the model's width. "adaptive": between the two,
     the geometric mean where sigma is given, else nine tenths of the way to the own.
     """
-    fixed = bands.sigma if sigma is None else sigma
+    estimate = bands.sigma if estimate is None else estimate
+    fixed = estimate if sigma is None else sigma
     # A band that is nowhere striking has no width of its own.
     own = np.where(bands.ratio > 0, bands.width / 2, fixed)
     if scale == "fixed":

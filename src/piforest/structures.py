@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._kernels.scales import NO_BAND, count_bins
 from ._random import Stream, mix
-from .models import ModelSet, OwnModels, own_models
+from .models import ModelSet, own_models
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .scales import (
     BandTable,
@@ -80,114 +80,124 @@ def relative_distances(X: Floats, structures: list[Structure]) -> Floats:
 
 
 class Bank:
-    """Which band of every model every point lies in; sums of it change as points leave."""
+    """Which band of every model of a family every point lies in, and how many lie in each."""
 
-    def __init__(
-        self,
-        X: Floats,
-        models: ModelSet,
-        own: OwnModels | None = None,
-        table: BandTable | None = None,
-    ) -> None:
-        self.X, self.models = X, models
+    def __init__(self, X: Floats, models: ModelSet, table: BandTable | None = None) -> None:
+        self.X, self.models, self.family = X, models, models.family
         self.codimension = models.family.codimension(X.shape[1])
-        own = own_models([models]) if own is None else own
         if table is None:
             widths, counts = widths_of(models.family, X), new_counts(models)
-            bins = band_table(X, models, widths, own)
+            bins = band_table(X, models, widths, own_models([models]))
             count_bins(bins, np.arange(len(X)), 1, counts)
             table = BandTable(widths, bins, counts)
         self.widths, self.bins, self.counts = table
 
-    def greedy(
-        self, active: Bools, reach: float, ahead: bool = False
-    ) -> list[tuple[Floats, float, float]]:
-        """(params, width, log ratio) of the most striking model among the active points, then
-        of the most striking one without the points that it reaches, and so on.
-
-        ahead: prefer a model that leaves room for another over one that merges the two.
-        """
-        counts, active = self.counts.copy(), active.copy()
-        count_bins(self.bins, np.flatnonzero(~active), -1, counts)
-        found: list[tuple[Floats, float, float]] = []
-        while len(found) < _MOST:
-            ratios = self._ratios(counts)
-            candidates = self._striking(ratios)
-            if not candidates:
-                break
-            if ahead:
-                values = [self._with_next(ratios, counts, active, reach, *c) for c in candidates]
-                model, at = candidates[int(np.argmax(values))]
-            else:
-                model, at = max(candidates, key=lambda candidate: ratios[candidate[::-1]])
-            found.append(
-                (self.models.params[model], float(self.widths[at]), float(ratios[at, model]))
-            )
-            leaving = self._leaving(active, reach, model, at)
-            active[leaving] = False
-            count_bins(self.bins, leaving, -1, counts)
-        return found
-
-    def _striking(self, ratios: Floats) -> list[tuple[int, int]]:
-        """The best model at each width, of those that chance does not explain."""
-        best = np.argmax(ratios, axis=1)
-        return [
-            (int(model), at)
-            for at, model in enumerate(best)
-            if ratios[at, model] > self.least_ratio
-        ]
-
-    def _leaving(self, active: Bools, reach: float, model: int, at: int) -> Ints:
-        params, width = self.models.params[model], self.widths[at]
-        r = self.models.family.residuals(self.X, params[None])[:, 0]
-        return np.flatnonzero(active & (r <= reach * width))
-
-    def _with_next(
-        self, ratios: Floats, counts: Any, active: Bools, reach: float, model: int, at: int
-    ) -> float:
-        """The log ratio of a model, and of the best one that is left if it is another one."""
-        leaving = self._leaving(active, reach, model, at)
-        left = counts.copy()
-        count_bins(self.bins, leaving, -1, left)
-        after = self._ratios(left)
-        width, follower = np.unravel_index(int(np.argmax(after)), after.shape)
-        bins = self.bins[leaving, follower]
-        same = np.mean((bins != NO_BAND) & (bins >= width)) > 0.5 if len(leaving) else True
-        bonus = 0.0 if same else max(0.0, after[width, follower] - self.least_ratio)
-        return float(ratios[at, model] + bonus)
-
-    @property
-    def least_ratio(self) -> float:
-        return least_ratio(len(self.models))
-
-    def _ratios(self, counts: Any) -> Floats:
+    def ratios(self, counts: Any) -> Floats:
+        """(15, m) log ratios, where so many points lie in each band."""
         return log_likelihood_ratios(within(counts), self.codimension)
 
-    def best_width(self, R: Floats, sample_size: int) -> tuple[Ints, Floats]:
+    def without(self, counts: Any, rows: Ints) -> Any:
+        """The counts without those of some rows."""
+        left = counts.copy()
+        count_bins(self.bins, rows, -1, left)
+        return left
+
+    def best_width(self, R: Floats) -> tuple[Ints, Floats]:
         """For residuals R (rows, m): which width is most striking, and its log ratio, (m,)."""
         inside = np.stack([(w >= R).sum(axis=0, dtype=np.int32) for w in self.widths])
-        ratios = log_likelihood_ratios(np.maximum(inside - sample_size, 0), self.codimension)
+        inside = np.maximum(inside - self.models.samples.shape[1], 0).astype(np.int32)
+        ratios = log_likelihood_ratios(inside, self.codimension)
         at = np.argmax(ratios, axis=0)
         return at, ratios[at, np.arange(len(at))]
 
 
-def greedy_structures(bank: Bank, reach: float) -> list[Structure]:
-    """Structures of all points of the bank, by greedy selection alone; without members."""
-    family, none = bank.models.family, np.empty(0, np.int64)
-    found = bank.greedy(np.ones(len(bank.X), np.bool_), reach)
-    return [Structure(family, params, width, ratio, none) for params, width, ratio in found]
+class Found(NamedTuple):
+    """A structure before its members are known."""
+
+    bank: Bank
+    params: Floats
+    width: float
+    log_ratio: float
+
+    def structure(self) -> Structure:
+        return Structure(
+            self.bank.family, self.params, self.width, self.log_ratio, np.empty(0, np.int64)
+        )
 
 
-def find_structures(bank: Bank, normal: Bools, stream: Stream) -> list[Structure]:
+def least_of(banks: Sequence[Bank]) -> float:
+    """The log ratio above which a structure is not the work of chance."""
+    return least_ratio(sum(len(bank.models) for bank in banks))
+
+
+def greedy(banks: Sequence[Bank], active: Bools, reach: float, ahead: bool = False) -> list[Found]:
+    """The most striking model of any bank among the active points, then the most striking one
+    without the points that it reaches, and so on.
+
+    ahead: prefer a model that leaves room for another over one that merges the two.
+    """
+    active, least = active.copy(), least_of(banks)
+    counts = [bank.without(bank.counts, np.flatnonzero(~active)) for bank in banks]
+    found: list[Found] = []
+    while len(found) < _MOST:
+        candidates = [
+            each for bank, held in zip(banks, counts) for each in _striking(bank, held, least)
+        ]
+        if not candidates:
+            break
+        values = [each.log_ratio for each in candidates]
+        if ahead:
+            values = [
+                each.log_ratio + _bonus(banks, counts, _reached(each, active, reach), least)
+                for each in candidates
+            ]
+        best = candidates[int(np.argmax(values))]
+        found.append(best)
+        leaving = _reached(best, active, reach)
+        active[leaving] = False
+        counts = [bank.without(held, leaving) for bank, held in zip(banks, counts)]
+    return found
+
+
+def _striking(bank: Bank, counts: Any, least: float) -> Iterator[Found]:
+    """The best model at each width, of those that chance does not explain."""
+    ratios = bank.ratios(counts)
+    for at, model in enumerate(np.argmax(ratios, axis=1)):
+        if ratios[at, model] > least:
+            width, ratio = float(bank.widths[at]), float(ratios[at, model])
+            yield Found(bank, bank.models.params[model], width, ratio)
+
+
+def _reached(found: Found, active: Bools, reach: float) -> Ints:
+    """The active points within the reach of a structure."""
+    r = found.bank.family.residuals(found.bank.X, found.params[None])[:, 0]
+    return np.flatnonzero(active & (r <= reach * found.width))
+
+
+def _bonus(banks: Sequence[Bank], counts: Sequence[Any], leaving: Ints, least: float) -> float:
+    """How striking is the best model that is left when points leave, if it is another one."""
+    tables = [bank.ratios(bank.without(held, leaving)) for bank, held in zip(banks, counts)]
+    bank, after = max(zip(banks, tables), key=lambda pair: float(pair[1].max()))
+    width, follower = np.unravel_index(int(np.argmax(after)), after.shape)
+    bins = bank.bins[leaving, follower]
+    same = np.mean((bins != NO_BAND) & (bins >= width)) > 0.5 if len(leaving) else True
+    return 0.0 if same else max(0.0, float(after[width, follower]) - least)
+
+
+def greedy_structures(banks: Sequence[Bank], reach: float) -> list[Structure]:
+    """Structures of all points of the banks, by greedy selection alone; without members."""
+    found = greedy(banks, np.ones(len(banks[0].X), np.bool_), reach)
+    return [each.structure() for each in found]
+
+
+def find_structures(banks: Sequence[Bank], normal: Bools, stream: Stream) -> list[Structure]:
     """The structures of the points that are `normal`, by greedy selection and refinement."""
-    found = bank.greedy(normal, REACH, ahead=True)
+    found, least = greedy(banks, normal, REACH, ahead=True), least_of(banks)
     for step in range(_REFINEMENTS):
-        found = _refined(bank, normal, found, stream.child(step))
-    family = bank.models.family
-    found = sorted((each for each in found if each[2] > bank.least_ratio), key=lambda f: -f[2])
-    none = np.empty(0, np.int64)
-    structures = [Structure(family, *each, none) for each in found]
-    cells = members_of(bank.X, normal, structures)
+        found = _refined(found, normal, least, stream.child(step))
+    found = sorted((each for each in found if each.log_ratio > least), key=lambda f: -f.log_ratio)
+    structures = [each.structure() for each in found]
+    cells = members_of(banks[0].X, normal, structures)
     return [each.with_members(np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
 
 
@@ -201,31 +211,23 @@ def members_of(X: Floats, normal: Bools, structures: list[Structure]) -> Ints:
     return np.where(near, nearest, -1)
 
 
-def _cells(bank: Bank, normal: Bools, found: list[tuple[Floats, float, float]]) -> Ints:
-    none = np.empty(0, np.int64)
-    family = bank.models.family
-    return members_of(bank.X, normal, [Structure(family, *each, none) for each in found])
-
-
-def _refined(
-    bank: Bank, normal: Bools, found: list[tuple[Floats, float, float]], stream: Stream
-) -> list[tuple[Floats, float, float]]:
+def _refined(found: list[Found], normal: Bools, least: float, stream: Stream) -> list[Found]:
     """Each structure replaced by a better model of its own points, if there is one; the least
     one dropped if it is not striking any more."""
-    cells = _cells(bank, normal, found)
+    if not found:
+        return found
+    cells = members_of(found[0].bank.X, normal, [each.structure() for each in found])
     refined = []
-    for k, (params, _, _) in enumerate(found):
+    for k, (bank, params, _, _) in enumerate(found):
         free = np.flatnonzero(normal & ((cells == k) | (cells == -1)))
         members = np.flatnonzero(cells == k)
         tried = np.concatenate([params[None], *_refits(bank, members, stream.child(k))])
-        R = bank.models.family.residuals(bank.X[free], tried)
-        at, ratios = bank.best_width(R, bank.models.samples.shape[1])
+        at, ratios = bank.best_width(bank.family.residuals(bank.X[free], tried))
         best = int(np.argmax(ratios))
-        refined.append((tried[best], float(bank.widths[at[best]]), float(ratios[best])))
-    if refined:
-        least = min(range(len(refined)), key=lambda k: refined[k][2])
-        if refined[least][2] <= bank.least_ratio:
-            del refined[least]
+        refined.append(Found(bank, tried[best], float(bank.widths[at[best]]), float(ratios[best])))
+    weakest = min(range(len(refined)), key=lambda k: refined[k].log_ratio)
+    if refined[weakest].log_ratio <= least:
+        del refined[weakest]
     return refined
 
 
@@ -236,5 +238,5 @@ def _refits(bank: Bank, members: Ints, stream: Stream) -> Iterator[Floats]:
         return
     words = mix(stream.key, np.arange(_REFITS * len(members))).reshape(_REFITS, -1)
     samples = members[np.argsort(words, axis=1)[:, :size]]
-    params, valid = bank.models.family.solve(bank.X[samples])
+    params, valid = bank.family.solve(bank.X[samples])
     yield params[valid]

@@ -212,6 +212,8 @@ def _encode(name: str, value: Any) -> Any:
     """A parameter as JSON: plain values as they are, registry objects by name and options."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
+    if isinstance(value, (list, tuple)) and name == "family":
+        return [_encode(name, each) for each in value]
     if isinstance(value, (np.integer, np.floating)):
         return value.item()
     if name == "random_state":
@@ -226,6 +228,8 @@ def _encode(name: str, value: Any) -> Any:
 
 
 def _decode(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decode(name, each) for each in value]
     if not isinstance(value, dict):
         return value
     return _REGISTRIES[name].get(value["name"], **value["options"])

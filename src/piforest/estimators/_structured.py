@@ -116,12 +116,13 @@ class StructuredDetector(Detector):
     def _votes(self, points: Floats, scores: Floats) -> Bools:
         """Which points are anomalous by the majority of three votes."""
         ceiling = self._ceiling()
-        bank = self._bank()
-        found = greedy_structures(bank, labels.NEAR)
+        banks = self._banks()
+        found = greedy_structures(banks, labels.NEAR)
         if not found:
+            names = " or ".join(repr(bank.family.name) for bank in banks)
             warn_user(
-                f"no structure of family {bank.models.family.name!r} stands out from chance in "
-                f"{len(bank.X)} points; contamination='auto' has next to nothing to go by."
+                f"no structure of family {names} stands out from chance in "
+                f"{len(self._points)} points; contamination='auto' has next to nothing to go by."
             )
         far, null_far = (
             np.all(relative_distances(rows, found) > labels.NEAR, axis=1)
@@ -136,9 +137,11 @@ class StructuredDetector(Detector):
         null = np.minimum(self.null_scores_, ceiling)
         return labels.votes(np.minimum(scores, ceiling), null, far, null_far)
 
-    def _bank(self) -> Bank:
-        models, own = self.embedding_.models_[0], self.embedding_._own
-        return Bank(self._points, models, own, self._known.get("table"))
+    def _banks(self) -> list[Bank]:
+        """One for each family; what fit measured on the same points is not measured again."""
+        models = self.embedding_.models_
+        tables = self._known.get("tables", [None] * len(models))
+        return [Bank(self._points, part, table) for part, table in zip(models, tables)]
 
     def _ceiling(self) -> float:
         """The score of a row that descends but is far from every seed. Rows that prefer
@@ -161,7 +164,7 @@ class StructuredDetector(Detector):
         most = self._auto_threshold(None) if self._has_null else np.inf
         normal = self._known["pool scores"] <= most
         stream = Stream(self._key).child("structures")
-        found = find_structures(self._bank(), normal, stream)
+        found = find_structures(self._banks(), normal, stream)
         if len(self._points) == self._n_training:
             return found
         rows = subset(Stream(self._key), self._n_training)

@@ -24,10 +24,10 @@ from .._validation import (
     forget_fit,
     warn_user,
 )
-from ..families import resolve_family
+from ..families import resolve_families
 from ..models import ModelSet, OwnModels, draw_models, own_models
 from ..preferences import embed, resolve_kernel
-from ..protocols import Floats, Ints, Kernel
+from ..protocols import Floats, Ints, Kernel, ModelFamily
 from ..sampling import resolve_sampler
 from ..scales import (
     Bands,
@@ -59,8 +59,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     Parameters
     ----------
-    family : str or ModelFamily, default="line"
-        What a structure is; see `piforest.families.list_families`.
+    family : str, ModelFamily or list, default="line"
+        What a structure is; see `piforest.families.list_families`. A list of families, or of
+        (family, share) pairs, where structures are of several kinds.
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X. "auto" estimates it.
     n_models : int or "auto", default="auto"
@@ -93,13 +94,13 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     Attributes
     ----------
     models_ : list of ModelSet
-        Parameters, minimal samples, scale and weight of the models.
+        Parameters, minimal samples, scale and weight of the models, one set for each family.
     sigma_ : float
         The noise of the structures.
     sigma_source_ : str
         Where it comes from: "given", "estimated", or "guessed" where no structure shows.
-    bands_ : Bands or None
-        Width and gain of each model's band, where they were measured.
+    bands_ : list of Bands or None
+        Width and gain of each model's band, for each family, where they were measured.
     n_models_ : int
     n_degenerate_ : int
         Minimal samples that were dropped because they determine no model of the
@@ -123,7 +124,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     models_: list[ModelSet]
     sigma_: float
     sigma_source_: str
-    bands_: Bands | None
+    bands_: list[Bands] | None
     kernel_: Kernel
     _own: OwnModels | None
 
@@ -161,38 +162,41 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _fit(
         self, X: Any, quality: Any, groups: Any, rows: Ints | None, keep: bool
-    ) -> BandTable | None:
-        """Fit, and return the table of bands if it is to be kept and was made. `rows` are those
-        that bands are measured on."""
+    ) -> list[BandTable | None]:
+        """Fit, and return the tables of bands of the families, None where they were not made or
+        are not to be kept. `rows` are those that bands are measured on."""
         forget_fit(self)
-        family = resolve_family(self.family)
+        families = resolve_families(self.family)
         sampler = resolve_sampler(self.sampler)
         self.kernel_ = resolve_kernel(self.kernel)
-        self._check_params()
+        self._check_params(len(families))
         stream = Stream.from_random_state(self.random_state)
         X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         check_magnitude(X)
-        check_family_fits(family, X)
-        progress = Progress(self.verbose)
+        for family, _ in families:
+            check_family_fits(family, X)
         n_models = auto_models(len(X)) if self.n_models == "auto" else self.n_models
-        with progress.stage(f"{n_models} models of family {family.name!r}"):
-            models, self.n_degenerate_ = draw_models(
-                X,
-                family,
-                sampler,
-                n_models,
-                stream.child("models"),
-                quality=_column("quality", quality, len(X), np.float64),
-                groups=_column("groups", groups, len(X), None),
-            )
-        own = own_models([models]) if self._measures or not self.own_votes else None
+        columns = {
+            "quality": _column("quality", quality, len(X), np.float64),
+            "groups": _column("groups", groups, len(X), None),
+        }
+        drawn, self.n_degenerate_ = [], 0
+        for at, (family, size) in enumerate(_apportioned(families, n_models)):
+            # The first of several families draws what it would alone.
+            path = ("models",) if at == 0 else ("models", at)
+            with Progress(self.verbose).stage(f"{size} models of family {family.name!r}"):
+                models, degenerate = draw_models(
+                    X, family, sampler, size, stream.child(*path), **columns
+                )
+            drawn.append(models)
+            self.n_degenerate_ += degenerate
         rows = subset(stream, len(X)) if rows is None else rows
-        scaled, table = self._scaled(X, models, own, rows, stream.child("sigma"), keep)
-        self.models_ = [scaled]
+        own = own_models(drawn)
+        self.models_, tables = self._scaled(X, drawn, own, rows, stream.child("sigma"), keep)
         self._own = None if self.own_votes else own
-        self.n_models_ = len(models)
-        self._n_features_out = len(models)
-        return table
+        self.n_models_ = sum(len(models) for models in drawn)
+        self._n_features_out = self.n_models_
+        return tables
 
     def transform(self, X: Any) -> scipy.sparse.csr_array:
         """Preferences, a sparse array of float32, shape (n, m), values in [0, 1]."""
@@ -205,62 +209,82 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _check_params(self) -> None:
+    def _check_params(self, n_families: int) -> None:
         check_choice("scale", self.scale, SCALES)
         check_choice("weighting", self.weighting, WEIGHTINGS)
         check_flag("own_votes", self.own_votes)
         if not (isinstance(self.sigma, str) and self.sigma == "auto"):
             check_positive("sigma", self.sigma, "sigma='auto' estimates the noise from the data.")
         if not (isinstance(self.n_models, str) and self.n_models == "auto"):
-            check_integer("n_models", self.n_models, 1, "n_models='auto' takes 5,000 to 10,000.")
-
-    @property
-    def _measures(self) -> bool:
-        """Does scale or weight of a model depend on its band?"""
-        return self.scale != "fixed" or self.weighting != "none"
+            hint = "n_models='auto' takes 5,000 to 10,000."
+            check_integer("n_models", self.n_models, n_families, hint)
 
     def _scaled(
         self,
         X: Floats,
-        models: ModelSet,
-        own: OwnModels | None,
+        drawn: list[ModelSet],
+        own: OwnModels,
         rows: Ints,
         stream: Stream,
         keep: bool,
-    ) -> tuple[ModelSet, BandTable | None]:
+    ) -> tuple[list[ModelSet], list[BandTable | None]]:
         """The models with their scale and weight; sets sigma_ and bands_."""
         given = None if self.sigma == "auto" else float(self.sigma)
         self.sigma_source_ = "estimated" if given is None else "given"
         self.bands_ = None
-        if own is None or not self._measures:
+        if self.scale == "fixed" and self.weighting == "none":
             with Progress(self.verbose).stage("sigma"):
-                self.sigma_ = self._from_few(X, models, stream) if given is None else given
-            return replace(models, scale=np.full(len(models), self.sigma_)), None
+                self.sigma_ = self._from_few(X, drawn, stream) if given is None else given
+            return self._fixed(drawn), [None] * len(drawn)
+        whole = len(rows) == len(X)
+        owns = [own] if len(drawn) == 1 else [own_models([models]) for models in drawn]
         with Progress(self.verbose).stage("width and weight of each model"):
-            whole = len(rows) == len(X)
-            self.bands_, table = measure_bands(
-                X if whole else X[rows], models, own, widths_of(models.family, X),
-                n_jobs=self.n_jobs, keep=keep and whole,
-            )  # fmt: skip
-            bands = self.bands_
-        if not bands.gain.any():
-            self.sigma_ = self._guessed(X, models) if given is None else given
-            return replace(models, scale=np.full(len(models), self.sigma_)), table
-        self.sigma_ = bands.sigma if given is None else given
-        off = given is not None and not 1 / _FAR_OFF <= given / bands.sigma <= _FAR_OFF
+            measured = [
+                measure_bands(
+                    X if whole else X[rows], models, its_own, widths_of(models.family, X),
+                    n_jobs=self.n_jobs, keep=keep and whole,
+                )
+                for models, its_own in zip(drawn, owns)
+            ]  # fmt: skip
+        self.bands_, tables = [bands for bands, _ in measured], [table for _, table in measured]
+        # The family whose bands are most striking knows the noise best.
+        best = max(range(len(drawn)), key=lambda at: self._bands[at].ratio.max())
+        if not self._bands[best].gain.any():
+            self.sigma_ = self._guessed(X, drawn[0]) if given is None else given
+            return self._fixed(drawn), tables
+        self.sigma_ = self._bands[best].sigma if given is None else given
+        if given is not None:
+            self._compare(given, self._bands[best], drawn[best])
+        scaled = [
+            replace(
+                models,
+                scale=kernel_scales(bands, self.scale, given, self.sigma_),
+                weight=model_weights(bands, self.weighting),
+            )
+            for models, bands in zip(drawn, self._bands)
+        ]
+        return scaled, tables
+
+    @property
+    def _bands(self) -> list[Bands]:
+        return self.bands_ or []
+
+    def _fixed(self, drawn: list[ModelSet]) -> list[ModelSet]:
+        return [replace(models, scale=np.full(len(models), self.sigma_)) for models in drawn]
+
+    def _compare(self, given: float, bands: Bands, models: ModelSet) -> None:
+        off = not 1 / _FAR_OFF <= given / bands.sigma <= _FAR_OFF
         if off and bands.ratio.max() > bands.least_ratio:
             warn_user(
                 f"sigma={given:.3g} was given, but the structures of family "
                 f"{models.family.name!r} in X look as if it were {bands.sigma:.3g}; "
                 "sigma='auto' takes that."
             )
-        scale = kernel_scales(bands, self.scale, given)
-        weight = model_weights(bands, self.weighting)
-        return replace(models, scale=scale, weight=weight), table
 
-    def _from_few(self, X: Floats, models: ModelSet, stream: Stream) -> float:
-        sigma = rough_sigma(X, models, stream)
-        return self._guessed(X, models) if np.isnan(sigma) else sigma
+    def _from_few(self, X: Floats, drawn: list[ModelSet], stream: Stream) -> float:
+        sigmas = [rough_sigma(X, models, stream) for models in drawn]
+        known = [sigma for sigma in sigmas if not np.isnan(sigma)]
+        return min(known) if known else self._guessed(X, drawn[0])
 
     def _guessed(self, X: Floats, models: ModelSet) -> float:
         self.sigma_source_ = "guessed"
@@ -281,6 +305,16 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 def auto_models(n: int, fewest: int = 5000) -> int:
     """How many models n points are described by, where nothing else is asked for."""
     return min(max(10 * n, fewest), 10_000)
+
+
+def _apportioned(
+    families: list[tuple[ModelFamily, float]], n_models: int
+) -> list[tuple[ModelFamily, int]]:
+    """How many models each family gets: its share, at least one, all of them together n_models."""
+    ends = np.round(np.cumsum([share for _, share in families]) * n_models).astype(int)
+    sizes = np.maximum(np.diff(ends, prepend=0), 1)
+    sizes[np.argmax(sizes)] -= sizes.sum() - n_models
+    return [(family, int(size)) for (family, _), size in zip(families, sizes)]
 
 
 def _column(name: str, values: Any, n: int, dtype: Any) -> Any:

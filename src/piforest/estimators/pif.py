@@ -31,8 +31,9 @@ class PreferenceIsolationForest(StructuredDetector):
 
     Parameters
     ----------
-    family : str or ModelFamily, default="line"
-        What a structure is; see `piforest.families.list_families`.
+    family : str, ModelFamily or list, default="line"
+        What a structure is; see `piforest.families.list_families`. A list of families, or of
+        (family, share) pairs, where structures are of several kinds.
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X. "auto" estimates it.
     n_models : int or "auto", default="auto"
@@ -175,7 +176,7 @@ class PreferenceIsolationForest(StructuredDetector):
         self.embedding_ = self._embedding(stream, len(points))
         auto = isinstance(self.contamination, str) and not self.own_votes
         few = subset(stream, len(points))
-        table = self.embedding_._fit(X, quality, groups, few, keep=auto)
+        tables = self.embedding_._fit(X, quality, groups, few, keep=auto)
         X = points
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
         self._points = X[chosen]
@@ -187,10 +188,10 @@ class PreferenceIsolationForest(StructuredDetector):
         self.max_samples_ = self.forest_.forest.max_samples
         self._remember(X, chosen, pool, D, stream)
         if len(chosen) == len(X):
-            self._known["table"] = table
+            self._known["tables"] = tables
         with progress.stage("threshold"):
             self._set_threshold()
-        self._known.pop("table", None)
+        self._known.pop("tables", None)
         return self
 
     @property
@@ -268,8 +269,9 @@ class PIF(PreferenceIsolationForest):
 
     Parameters
     ----------
-    family : str or ModelFamily, default="line"
-        What a structure is; see `piforest.families.list_families`.
+    family : str, ModelFamily or list, default="line"
+        What a structure is; see `piforest.families.list_families`. A list of families, or of
+        (family, share) pairs, where structures are of several kinds.
     sigma : float
         The noise of the structures, in the units of X. Has to be given.
     n_models : int or "auto", default="auto"

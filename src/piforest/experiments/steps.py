@@ -52,7 +52,7 @@ def _samples(ax: Any, X: Any, detector: Any) -> None:
 
 
 def _bands(ax: Any, X: Any, y: Any, detector: Any) -> None:
-    models, bands = detector.models_[0], detector.embedding_.bands_
+    models, bands = detector.models_[0], detector.embedding_.bands_[0]
     of_anomalies = np.flatnonzero((y[models.samples] == 0).all(axis=1))
     # One of them that is neither better nor worse than most.
     middle = int(of_anomalies[np.argsort(bands.ratio[of_anomalies])[len(of_anomalies) // 2]])
@@ -63,8 +63,8 @@ def _bands(ax: Any, X: Any, y: Any, detector: Any) -> None:
     ):
         r = models.family.residuals(X, models.params[at][None])[:, 0]
         k = models.samples.shape[1]
-        inside = np.array([[max(0, int(np.sum(r <= w)) - k) for w in widths]])
-        ratios = log_likelihood_ratios(inside, 1)[0]
+        inside = np.array([[max(0, int(np.sum(r <= w)) - k)] for w in widths])
+        ratios = log_likelihood_ratios(inside, 1)[:, 0]
         ax.plot(widths, ratios, "o-", color=colour, label=name)
     ax.axvline(detector.sigma_ * 2, color="#999999", ls=":", lw=1, label="2 sigma")
     ax.set_xscale("log")

@@ -60,6 +60,28 @@ def resolve_family(family: Any) -> ModelFamily:
     return family  # type: ignore[no-any-return]
 
 
+def resolve_families(family: Any) -> list[tuple[ModelFamily, float]]:
+    """Families and their shares of the models: one family, or a list of families, or of
+    (family, share) pairs.
+
+    >>> [(each.name, share) for each, share in resolve_families(["line", ("circle", 3)])]
+    [('line', 0.25), ('circle', 0.75)]
+    """
+    if not isinstance(family, (list, tuple)):
+        return [(resolve_family(family), 1.0)]
+    pairs = [each if isinstance(each, (list, tuple)) else (each, 1.0) for each in family]
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise ValueError(
+            "family must be a family, a list of families, or a list of (family, share) pairs, "
+            f"got {family!r}."
+        )
+    resolved = [(resolve_family(each), share) for each, share in pairs]
+    for each, share in resolved:
+        check_positive(f"the share of family {each.name!r}", share)
+    total = sum(share for _, share in resolved)
+    return [(each, share / total) for each, share in resolved]
+
+
 def extent(family: ModelFamily, X: Floats) -> float:
     """A robust size of the data in the units of the residuals.
 
