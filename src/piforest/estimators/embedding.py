@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -202,7 +203,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Preferences, a sparse array of float32, shape (n, m), values in [0, 1]."""
         check_is_fitted(self, "models_")
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self._embed_all(X).to_csr()
+        parts = self._in_blocks(X, lambda block: self._embed(block).to_csr())
+        return scipy.sparse.vstack(parts, format="csr")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -296,10 +298,13 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _embed_all(self, X: Floats) -> SparseRows:
         """`_embed` in blocks and threads; each row depends on itself alone."""
+        return stack(self._in_blocks(X, self._embed))
+
+    def _in_blocks(self, X: Floats, function: Callable[[Floats], Any]) -> list[Any]:
         starts = range(0, len(X), _BLOCK)
         tracked = Progress(self.verbose).track(starts, len(starts), "preferences")
         blocks = ((X[start : start + _BLOCK],) for start in tracked)
-        return stack(list(in_threads(self._embed, blocks, self.n_jobs)))
+        return list(in_threads(function, blocks, self.n_jobs))
 
 
 def auto_models(n: int, fewest: int = 5000) -> int:
