@@ -1,6 +1,6 @@
 """How large must the pool be? AUC, F1 of the labels and CPU seconds for 20,000 points.
 
-    python benchmarks/pool_size.py
+python benchmarks/pool_size.py
 """
 
 from __future__ import annotations

@@ -9,15 +9,17 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 from matplotlib.path import Path
 
-from piforest import VoronoiForest
+from piforest import PreferenceIsolationForest, VoronoiForest
+from piforest.datasets import make_circles
 from piforest.plots import (
-    _cells,
     plot_comparison,
     plot_matches,
     plot_scores,
+    plot_structures,
     plot_tree,
     plot_truth,
 )
+from piforest.plots.tree import _cells
 
 X = np.random.default_rng(0).normal(size=(50, 2))
 Y = np.arange(50) % 3
@@ -54,8 +56,35 @@ def test_a_comparison_has_a_panel_for_each_method_and_one_for_the_truth():
 
 
 def test_what_cannot_be_drawn_is_said():
-    with pytest.raises(ValueError, match=r"takes X \(n, 2\) and scores \(n,\), got \(50, 3\)"):
-        plot_scores(np.zeros((50, 3)), SCORES)
+    with pytest.raises(ValueError, match=r"2 or 3 columns .* and scores \(n,\), got \(50, 5\)"):
+        plot_scores(np.zeros((50, 5)), SCORES)
+    with pytest.raises(ValueError, match="X has 3 columns, so ax must be in space"):
+        plot_scores(np.zeros((50, 3)), SCORES, plt.subplots()[1])
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4, 6])
+def test_points_and_lines_are_drawn_in_the_plane_and_in_space(columns):
+    rows = np.random.default_rng(0).normal(size=(50, columns))
+    ax = plot_scores(rows, SCORES)
+    assert ax.name == ("3d" if columns in (3, 6) else "rectilinear")
+    assert np.array_equal(np.sort(ax.collections[0].get_array()), np.sort(SCORES))
+    ax = plot_truth(rows, Y)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["anomalous", "normal"]
+
+
+def test_structures_are_drawn_with_their_members_and_outlines():
+    scene = make_circles(2, anomaly_share=0.3, random_state=0)
+    detector = PreferenceIsolationForest("circle", random_state=0).fit(scene.data)
+    assert len(detector.structures_) == 2
+    ax = plot_structures(scene.data, detector.structures_, title="two")
+    assert len(ax.lines) == 2
+    sizes = [len(each.get_offsets()) for each in ax.collections]
+    supports = [each.support for each in detector.structures_]
+    assert sizes == [len(scene.data) - sum(supports), *supports]
+    for line, each in zip(ax.lines, detector.structures_):
+        points = np.column_stack(line.get_data())
+        points = points[~np.isnan(points).any(axis=1)]
+        assert each.residuals(points).max() < 1e-9
 
 
 @pytest.mark.parametrize("branching", [2, 3])

@@ -86,7 +86,29 @@ def _parser() -> argparse.ArgumentParser:
         "--jobs", type=_jobs, default=-1, help="processes, -1 for all cores (default: %(default)s)"
     )
     reproduce.set_defaults(command=_reproduce)
+    gallery = commands.add_parser(
+        "gallery",
+        help="show every family on a made scene of its own",
+        description="Draw a scene for each family, detect, compare with isolation forest and LOF, "
+        "and write a page with the pictures.",
+    )
+    gallery.add_argument(
+        "--out", type=_folder, default=Path("families"), metavar="FOLDER",
+        help="where the page and the pictures go (default: %(default)s)",
+    )  # fmt: skip
+    gallery.add_argument(
+        "--only", metavar="NAMES", help="some families, separated by commas; no page then"
+    )
+    gallery.add_argument("--seed", type=_seed, default=0, help="default: %(default)s")
+    gallery.set_defaults(command=_gallery)
     return parser
+
+
+def _gallery(args: argparse.Namespace) -> None:
+    from .experiments.gallery import gallery
+
+    only = None if args.only is None else [name.strip() for name in args.only.split(",")]
+    gallery(args.out, only, args.seed, lambda text: print(text, flush=True))
 
 
 def _reproduce(args: argparse.Namespace) -> None:

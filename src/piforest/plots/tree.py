@@ -1,0 +1,88 @@
+"""A tree as nested Voronoi cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..protocols import Floats
+from ._common import SCORES, frame, pyplot
+
+
+def plot_tree(forest: Any, tree: int = 0, ax: Any = None, *, title: str = "") -> Any:
+    """One tree over points in the plane, as nested Voronoi cells.
+
+    forest: a fitted `VoronoiForest` with the Euclidean metric on two columns. The
+    heavier a line, the nearer to the root its split; a leaf's colour and letter (in
+    the order of the path length) say how soon a point there is isolated. Returns the axes.
+    """
+    plt = pyplot()
+    pool, flat = np.asarray(forest.forest_.pool), forest.forest_.forest
+    if forest.forest_.metric.name != "euclidean" or pool.ndim != 2 or pool.shape[1] != 2:
+        raise ValueError("plot_tree draws a VoronoiForest('euclidean') fitted on two columns.")
+    if not 0 <= tree < len(flat):
+        raise ValueError(f"tree must be from 0 to {len(flat) - 1}, got {tree!r}.")
+    if ax is None:
+        ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
+    leaves, inner = _cells(pool, flat, tree)
+    lengths = np.array([depth + flat.depths[size] for _, depth, size in leaves])
+    shades = plt.Normalize(lengths.min(), lengths.max())
+    colours = plt.get_cmap(f"{SCORES}_r")
+    order = np.argsort(lengths, kind="stable")
+    for letter, k in zip(_letters(len(leaves)), order):
+        cell = leaves[k][0]
+        ax.fill(*cell.T, color=colours(shades(lengths[k])), alpha=0.55, linewidth=0)
+        ax.text(*cell.mean(axis=0), letter, ha="center", va="center", fontsize=9)
+    for cell, depth in sorted(inner, key=lambda item: -item[1]):
+        ax.plot(*np.vstack([cell, cell[:1]]).T, color="#333333", lw=3.2 / 2**depth)
+    ax.scatter(*pool.T, s=14, c="black", linewidths=0, zorder=3)
+    frame(ax, title)
+    ax.figure.colorbar(
+        plt.cm.ScalarMappable(shades, colours), ax=ax, alpha=0.55, shrink=0.8, label="path length h"
+    )
+    return ax
+
+
+def _cells(pool: Floats, flat: Any, tree: int) -> tuple[list[Any], list[Any]]:
+    """Leaves as (polygon, depth, size), and the cells of all nodes as (polygon, depth)."""
+    margin = 0.08 * np.ptp(pool, axis=0)
+    (left, low), (right, high) = pool.min(axis=0) - margin, pool.max(axis=0) + margin
+    box = np.array([[left, low], [right, low], [right, high], [left, high]])
+    root = flat.roots[tree]
+    leaves, inner, todo = [], [], [(0, box, 0)]
+    while todo:
+        node, cell, depth = todo.pop()
+        child = flat.first_child[root + node]
+        inner.append((cell, max(0, depth - 1)))
+        if child < 0:
+            leaves.append((cell, depth, flat.size[root + node]))
+            continue
+        seeds = pool[flat.seed[root + child : root + child + flat.branching]]
+        for k, seed in enumerate(seeds):
+            part = cell
+            for other in np.delete(seeds, k, axis=0):
+                part = _nearer(part, seed, other)
+            if len(part):
+                todo.append((child + k, part, depth + 1))
+    return leaves, inner
+
+
+def _nearer(cell: Floats, seed: Floats, other: Floats) -> Floats:
+    """The part of a convex polygon that is nearer to `seed` than to `other`."""
+    sides = (cell - (seed + other) / 2) @ (other - seed)
+    kept = []
+    for here, there, side, next_side in zip(
+        cell, np.roll(cell, -1, axis=0), sides, np.roll(sides, -1)
+    ):
+        if side <= 0:
+            kept.append(here)
+        if (side < 0 < next_side) or (next_side < 0 < side):
+            kept.append(here + side / (side - next_side) * (there - here))
+    return np.array(kept).reshape(-1, 2)
+
+
+def _letters(n: int) -> list[str]:
+    """a, b, ..., z, aa, ab, ..."""
+    single = [chr(ord("a") + k) for k in range(26)]
+    return (single + [a + b for a in single for b in single])[:n]
