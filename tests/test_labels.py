@@ -261,3 +261,18 @@ def test_far_points_do_not_disturb_the_others():
     aucs = [roc_auc_score(anomalous, each.scores_[:n]) for each in (plain, both)]
     assert abs(aucs[0] - aucs[1]) < 0.01
     assert (both.labels_[n:] == -1).all()
+
+
+def test_points_near_a_structure_do_not_outnumber_the_far_ones():
+    """A structure so small that its 40 points score like random ones, among 600 normal points
+    and 12 anomalies: where random points hardly ever lie near a structure, only far ones count."""
+    rng = np.random.default_rng(0)
+    null, null_far = np.sort(rng.uniform(0.6, 0.8, 250)), np.ones(250, bool)
+    null_far[:10] = False
+    scores = np.concatenate([rng.uniform(0.3, 0.4, 600), rng.uniform(0.62, 0.8, 52)])
+    far = np.zeros(652, bool)
+    far[-12:] = True
+    assert np.array_equal(labels.votes(scores, null, far, null_far), far)
+    # Where random points lie near structures as often as that, they are anomalies.
+    null_far[:195] = False
+    assert labels.votes(scores, null, far, null_far)[600:].mean() > 0.9
