@@ -135,8 +135,9 @@ def around(key, X, numbers, scale, reach, trials, out, filled):
 def from_lists(key, X, numbers, scale, reach, near, which, samples, out, filled):
     """Complete samples from lists of the rows that are nearest to their seeds.
 
-    near (u, r): rows; which (s,): the list of each of `samples`. Those within `reach` scales by
-    weight; where there are none left, the nearest. Of equally near rows the first comes first.
+    near (u, r): rows, or n for none; which (s,): the list of each of `samples`. Those within
+    `reach` scales by weight; where none is left, the nearest. Of equally near rows the first
+    comes first.
     """
     size, width = out.shape[1], near.shape[1]
     bound, double = (reach * scale) ** 2, 2 * scale**2
@@ -146,7 +147,7 @@ def from_lists(key, X, numbers, scale, reach, near, which, samples, out, filled)
         count = 0
         for c in range(width):
             row = near[which[s], c]
-            if not _holds(out[i], filled[i], row):
+            if row < X.shape[0] and not _holds(out[i], filled[i], row):
                 gap = _gap(X, out[i, 0], row)
                 at = count
                 while at > 0 and (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -20,8 +21,10 @@ _REACH = 3.0
 # a seed in a sparse place, for which these do not do, gets a list of its neighbours.
 _TRIALS = 4096
 _LISTED = 256
-# scale="auto" in median distances between two points: a twentieth of a square's side.
-_SHARE = 0.1
+# Of a seed with fewer neighbours than a sample needs, so many of the nearest are looked at.
+_FEW = 64
+# scale="auto" in median distances between two points: a tenth of a square's side.
+_SHARE = 0.2
 _PAIRS = 2000
 
 
@@ -33,8 +36,9 @@ class LocalSampler:
     one structure only. But models of near points are as inexact as the noise is large beside
     the scale: it should be several times the noise, and no larger than the structures.
 
-    scale: in the units of X; "auto" is a tenth of the median distance between two points.
-    share: of such samples; the others are uniform. They find what is larger than the scale.
+    scale: in the units of X; "auto" is a fifth of the median distance between two points.
+    share: of such samples; the others are uniform. They find what is larger than the scale, so
+    that one that is too small does less harm.
 
     Points beyond 3 scales have no weight; where there are fewer points than a sample needs,
     it is filled up with the nearest. Of a seed in a place so sparse that 4,096 random points
@@ -71,7 +75,7 @@ class LocalSampler:
 
 
 def auto_scale(X: Floats) -> float:
-    """A tenth of the median distance between two points; far points do not move it."""
+    """A fifth of the median distance between two points; far points do not move it."""
     numbers = np.arange(_PAIRS)
     pairs = (below(mix(Stream(0).child("pairs", i).key, numbers), len(X)) for i in range(2))
     first, second = (X[rows] for rows in pairs)
@@ -91,9 +95,32 @@ def _near(X: Floats, size: int, numbers: Ints, stream: Stream, scale: float) -> 
     around(key, X, numbers, scale, _REACH, min(n, _TRIALS), out, filled)
     short = np.flatnonzero(filled < size)
     if len(short):
-        seeds, which = np.unique(out[short, 0], return_inverse=True)
-        width = min(n, max(_LISTED, size) + 1)
-        near = KDTree(X).query(X[seeds], k=np.arange(1, width + 1))[1]
         key = np.uint64(stream.child("list").key)
-        from_lists(key, X, numbers, scale, _REACH, near, which, short, out, filled)
+        seeds, which = np.unique(out[short, 0], return_inverse=True)
+        for lists, near in _lists(X, seeds, size, _REACH * scale):
+            number = np.full(len(seeds), -1)
+            number[lists] = np.arange(len(lists))
+            some = np.flatnonzero(number[which] >= 0)
+            from_lists(
+                key, X, numbers, scale, _REACH, near, number[which[some]], short[some], out, filled
+            )
     return out
+
+
+def _lists(X: Floats, seeds: Ints, size: int, radius: float) -> Iterator[tuple[Ints, Ints]]:
+    """Which of the seeds, and the rows that are nearest to them; n where there is none.
+
+    Those within the radius, or where they are too few for a sample, at any distance.
+    """
+    n, tree = len(X), KDTree(X)
+    width = min(n, max(_LISTED, size) + 1)
+    # A little beyond: the kernel decides which are within.
+    near = _query(tree, X[seeds], width, radius * (1 + 1e-9))
+    lonely = near[:, size - 1] == n
+    yield np.flatnonzero(~lonely), near[~lonely]
+    yield np.flatnonzero(lonely), _query(tree, X[seeds[lonely]], min(n, max(_FEW, size) + 1))
+
+
+def _query(tree: Any, points: Floats, width: int, radius: float = np.inf) -> Ints:
+    found = tree.query(points, k=np.arange(1, width + 1), distance_upper_bound=radius)[1]
+    return np.asarray(found, np.int64).reshape(len(points), width)
