@@ -209,8 +209,13 @@ def test_check_sampler_says_what_is_broken():
         def draw(self, X, size, n_samples, stream, **_):
             return np.zeros((n_samples, size), int)
 
+    class Wants(Repeats):
+        needs = "quality"
+
     with pytest.raises(BrokenLaw, match="repeat a point"):
         check_sampler(Repeats())
+    with pytest.raises(BrokenLaw, match="needs must be a tuple of 'quality', 'groups'"):
+        check_sampler(Wants())
 
 
 def test_protocols_know_their_implementations():

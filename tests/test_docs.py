@@ -22,6 +22,7 @@ PAGES = [
     "docs/reproduction/index.md",
     "docs/reproduction/beyond.md",
     "docs/accuracy.md",
+    "docs/sampling.md",
 ]
 
 

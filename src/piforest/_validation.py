@@ -92,6 +92,16 @@ def check_share(parameter: str, value: Any) -> float:
     return float(value)
 
 
+def check_share_of_samples(parameter: str, value: Any) -> float:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not 0 < float(value) <= 1:
+        raise ValueError(
+            f"{parameter} of the samples must be in (0, 1], got {value!r}. For half of them write "
+            "0.5; for none use sampler='uniform'."
+        )
+    return float(value)
+
+
 def check_not_below_zero(parameter: str, value: Any) -> float:
     if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
         raise ValueError(f"{parameter} must be a finite number of at least 0, got {value!r}.")
@@ -341,3 +351,47 @@ def check_enough_rows(n: int, least: int = 20) -> None:
             f"contamination='auto' needs at least {least} rows of X to take a threshold from, got "
             f"{n}. Leave X out for the training points, or use set_threshold."
         )
+
+
+def check_quality(sampler: str, quality: Any, n: int, size: int) -> NDArray[np.float64]:
+    """(n,) finite, not negative, and above 0 for as many points as a sample has."""
+    if quality is None:
+        raise ValueError(
+            f"sampler {sampler!r} needs the quality of each point: pass it to fit, "
+            "fit(X, quality=...), numbers of at least 0, high for points to trust."
+        )
+    quality = check_shape("quality", quality, (n,)).astype(np.float64, copy=False)
+    bad = np.flatnonzero(~(np.isfinite(quality) & (quality >= 0)))
+    if len(bad):
+        raise ValueError(
+            f"quality must be finite numbers of at least 0, got {float(quality[bad[0]])!r} for "
+            f"row {bad[0]}. Where low is good, as in ratios of distances, pass 1 - ratio."
+        )
+    positive = int(np.sum(quality > 0))
+    if positive < size:
+        raise ValueError(
+            f"quality must be above 0 for at least {size} points, as many as a minimal sample "
+            f"has; it is for {positive} of {n}, and sampler {sampler!r} draws no others. Give "
+            "more points a small quality, or use sampler='uniform'."
+        )
+    return np.asarray(quality)
+
+
+def check_groups(
+    sampler: str, groups: Any, n: int, size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(n,) as numbers of groups from 0, and how many points each has, one large enough."""
+    if groups is None:
+        raise ValueError(
+            f"sampler {sampler!r} needs the group of each point: pass it to fit, "
+            "fit(X, groups=...), a number or name for each row."
+        )
+    values = check_shape("groups", groups, (n,))
+    _, of, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    if sizes.max() < size:
+        raise ValueError(
+            f"groups must have one group of at least {size} points, as many as a minimal sample "
+            f"has; the largest of {len(sizes)} has {sizes.max()}. Merge groups, or use "
+            "sampler='uniform'."
+        )
+    return of, sizes

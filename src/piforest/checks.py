@@ -296,11 +296,20 @@ def _check_outline(family: ModelFamily, X: Floats, theta: Floats, size: float) -
 
 
 def check_sampler(sampler: Any, X: Any = None) -> None:
-    """Test a sampler; raises `BrokenLaw` at the first broken law."""
+    """Test a sampler; raises `BrokenLaw` at the first broken law.
+
+    What its `needs` name is made up: a quality above 0, groups with enough points.
+    """
     sampler = _lawful(resolve_sampler, sampler)
     X = np.random.default_rng(0).normal(size=(30, 2)) if X is None else np.asarray(X, float)
+    needs = getattr(sampler, "needs", ())
+    _require(
+        isinstance(needs, tuple) and set(needs) <= {"quality", "groups"},
+        f"needs must be a tuple of 'quality', 'groups', or of none of them, got {needs!r}.",
+    )
     for size in (1, 2, min(8, len(X)), len(X)):
-        rows = np.asarray(sampler.draw(X, size, 50, Stream(1)))
+        given = _made_up(needs, len(X), size)
+        rows = np.asarray(sampler.draw(X, size, 50, Stream(1), **given))
         _require(rows.dtype.kind in "iu", f"row numbers must be integers, got {rows.dtype}.")
         _require(rows.shape == (50, size), f"draw must give (n_samples, size), got {rows.shape}.")
         _require((rows >= 0) & (rows < len(X)), "row numbers must lie in [0, n).")
@@ -308,15 +317,25 @@ def check_sampler(sampler: Any, X: Any = None) -> None:
             [len(set(row)) == size for row in rows.tolist()], "a sample must not repeat a point."
         )
         _require(
-            np.array_equal(rows[:7], sampler.draw(X, size, 7, Stream(1))),
+            np.array_equal(rows[:7], sampler.draw(X, size, 7, Stream(1), **given)),
             "sample i must depend on (stream, i) alone, not on how many are drawn.",
         )
     if len(X) > 4:
-        other = sampler.draw(X, 2, 50, Stream(2))
+        given = _made_up(needs, len(X), 2)
+        other = sampler.draw(X, 2, 50, Stream(2), **given)
         _require(
-            not np.array_equal(other, sampler.draw(X, 2, 50, Stream(1))),
+            not np.array_equal(other, sampler.draw(X, 2, 50, Stream(1), **given)),
             "another stream must give other samples.",
         )
+
+
+def _made_up(needs: tuple[str, ...], n: int, size: int) -> dict[str, Any]:
+    """A quality, and up to three groups that have `size` points each."""
+    everything = {
+        "quality": np.random.default_rng(1).uniform(0.5, 1.5, n),
+        "groups": np.arange(n) % min(3, max(1, n // size)),
+    }
+    return {name: everything[name] for name in needs}
 
 
 def check_kernel(kernel: Any) -> None:

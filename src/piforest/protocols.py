@@ -81,7 +81,11 @@ class ModelFamily(Protocol):
 
 @runtime_checkable
 class Sampler(Protocol):
-    """Which points make a minimal sample."""
+    """Which points make a minimal sample.
+
+    One member is optional: `needs`, a tuple of "quality", "groups" or both, what `draw`
+    cannot do without.
+    """
 
     @property
     def name(self) -> str:

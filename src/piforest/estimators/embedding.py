@@ -71,9 +71,13 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
         (r, sigma) that does not increase in r.
-    sampler : {"mixed", "uniform"} or Sampler, default="mixed"
-        Which points make a minimal sample: every other one at random and the others
-        neighbours, at all scales; or all at random.
+    sampler : {"mixed", "uniform", "local", "weighted", "stratified", "grouped"} or Sampler, \
+            default="mixed"
+        Which points make a minimal sample. "mixed": every other one at random and the
+        others neighbours, at all scales; "uniform": all at random; "local": neighbours at
+        one scale, and as many at random; "weighted": in proportion to the `quality` that
+        `fit` is given; "stratified": at random, all points equally often; "grouped":
+        within one of the `groups` that `fit` is given.
     scale : {"adaptive", "own", "fixed"}, default="adaptive"
         The kernel's sigma for each model. "own": half the width at which its band is
         most striking against its surroundings; "fixed": `sigma`; "adaptive": between

@@ -1,80 +1,22 @@
-"""Samplers: which points make a minimal sample.
-
->>> from piforest.sampling import list_samplers
->>> list_samplers()
-['mixed', 'uniform']
-"""
+"""Any points and neighbours in turn, neighbours at all scales."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.spatial import KDTree
 
-from ._kernels.neighbours import among_nearest
-from ._kernels.random import distinct, distinct_below
-from ._random import Stream, below, choose, mix
-from ._registry import Registry
-from .protocols import Floats, Ints, Sampler
+from .._kernels.neighbours import among_nearest
+from .._kernels.random import distinct_below
+from .._random import Stream, below, choose, mix
+from ..protocols import Floats, Ints
+from ._common import refuse, uniform
 
-SAMPLERS = Registry(
-    "sampler",
-    {
-        "mixed": "piforest.sampling:MixedSampler",
-        "uniform": "piforest.sampling:UniformSampler",
-    },
-)
 # Among this many points neighbours are sorted exactly; beyond, see MixedSampler.
 _CANDIDATES = 2000
 _LISTED = 512
-
-
-def list_samplers() -> list[str]:
-    """The names that `sampler=` takes."""
-    return SAMPLERS.names()
-
-
-def get_sampler(name: str, **options: Any) -> Sampler:
-    """A sampler by its name, with its own options."""
-    sampler: Sampler = SAMPLERS.get(name, **options)
-    return sampler
-
-
-def resolve_sampler(sampler: Any) -> Sampler:
-    """A name, or an object with a `draw` method."""
-    if isinstance(sampler, str):
-        return get_sampler(sampler)
-    draws = callable(getattr(sampler, "draw", None)) and hasattr(sampler, "name")
-    if isinstance(sampler, type) or not draws:
-        raise ValueError(
-            f"sampler must be one of {list_samplers()} or an object with the members of "
-            f"piforest.protocols.Sampler, got {sampler!r}."
-        )
-    return sampler  # type: ignore[no-any-return]
-
-
-@dataclass(frozen=True)
-class UniformSampler:
-    """Every set of points is as likely as any other. O(s k**2), whatever n is."""
-
-    name: ClassVar[str] = "uniform"
-
-    def draw(
-        self,
-        X: Floats,
-        size: int,
-        n_samples: int,
-        stream: Stream,
-        *,
-        quality: Floats | None = None,
-        groups: Ints | None = None,
-    ) -> Ints:
-        _refuse(self.name, quality=quality, groups=groups)
-        out = np.empty((n_samples, size), np.int64)
-        distinct(np.uint64(stream.key), len(X), size, out)
-        return out
 
 
 @dataclass(frozen=True)
@@ -100,21 +42,11 @@ class MixedSampler:
         quality: Floats | None = None,
         groups: Ints | None = None,
     ) -> Ints:
-        _refuse(self.name, quality=quality, groups=groups)
-        out = np.empty((n_samples, size), np.int64)
-        distinct(np.uint64(stream.key), len(X), size, out)
+        refuse(self.name, quality=quality, groups=groups)
+        out = uniform(stream, len(X), size, n_samples)
         if size > 1:
             out[1::2] = _local(X, size, np.arange(1, n_samples, 2), stream.child("local"))
         return out
-
-
-def _refuse(sampler: str, **given: Any) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"sampler {sampler!r} does not use {name}; leave it out, or pass a sampler "
-                "that does."
-            )
 
 
 def _local(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:

@@ -1,0 +1,49 @@
+"""Samplers: which points make a minimal sample. One file each, one line here.
+
+>>> from piforest.sampling import list_samplers
+>>> list_samplers()
+['grouped', 'local', 'mixed', 'stratified', 'uniform', 'weighted']
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._registry import Registry
+from ..protocols import Sampler
+
+SAMPLERS = Registry(
+    "sampler",
+    {
+        "grouped": "piforest.sampling.grouped:GroupedSampler",
+        "local": "piforest.sampling.local:LocalSampler",
+        "mixed": "piforest.sampling.mixed:MixedSampler",
+        "stratified": "piforest.sampling.stratified:StratifiedSampler",
+        "uniform": "piforest.sampling.uniform:UniformSampler",
+        "weighted": "piforest.sampling.weighted:WeightedSampler",
+    },
+)
+
+
+def list_samplers() -> list[str]:
+    """The names that `sampler=` takes."""
+    return SAMPLERS.names()
+
+
+def get_sampler(name: str, **options: Any) -> Sampler:
+    """A sampler by its name, with its own options."""
+    sampler: Sampler = SAMPLERS.get(name, **options)
+    return sampler
+
+
+def resolve_sampler(sampler: Any) -> Sampler:
+    """A name, or an object with a `draw` method."""
+    if isinstance(sampler, str):
+        return get_sampler(sampler)
+    draws = callable(getattr(sampler, "draw", None)) and hasattr(sampler, "name")
+    if isinstance(sampler, type) or not draws:
+        raise ValueError(
+            f"sampler must be one of {list_samplers()} or an object with the members of "
+            f"piforest.protocols.Sampler, got {sampler!r}."
+        )
+    return sampler  # type: ignore[no-any-return]
