@@ -163,9 +163,52 @@ def solve_fundamental(sample):
     return centred(T2.T @ U @ np.diag([S[0], S[1], 0]) @ Vt @ T1)
 
 
+def solve_ellipse(sample):
+    """The null vector of the conic's equations by SVD, as a matrix in homogeneous coordinates."""
+    p, T = hartley(sample)
+    A = np.array([[x * x, x * y, y * y, x, y, 1] for x, y in p])
+    a, b, c, d, e, f = np.linalg.svd(A)[2][-1]
+    M = T.T @ np.array([[a, b / 2, d / 2], [b / 2, c, e / 2], [d / 2, e / 2, f]]) @ T
+    centre = np.linalg.solve(M[:2, :2], -M[:2, 2])
+    Q = M[:2, :2] / -([*centre, 1] @ M @ [*centre, 1])
+    return np.array([*centre, Q[0, 0], Q[0, 1], Q[1, 1]])
+
+
+def solve_polynomial(sample):
+    """Vandermonde's equations in t = (x - mean) / width."""
+    x, y = sample.T
+    t = (x - x.mean()) / np.ptp(x)
+    return np.array([x.mean(), 0, np.ptp(x), *np.linalg.solve(np.vander(t, increasing=True), y)])
+
+
+def solve_parabola(sample):
+    x0, y0, h, *c = solve_polynomial(sample)
+    return np.array([x0, y0, 0, 1, h, *c])
+
+
+def design(x, degree):
+    """The constant, the features, their squares and products."""
+    row = [1.0, *x]
+    if degree == 2:
+        row += [x[i] * x[j] for i in range(len(x)) for j in range(i, len(x))]
+    return np.array(row)
+
+
+def solve_regression(sample, degree):
+    x, y = sample[:, :-1], sample[:, -1]
+    centre, width = x.mean(axis=0), x.std(axis=0)
+    A = np.array([design((row - centre) / width, degree) for row in x])
+    return np.array([*centre, *width, 0, *np.linalg.lstsq(A, y, rcond=None)[0]])
+
+
 SOLVE = {
     "line": solve_line,
     "circle": solve_circle,
+    "ellipse": solve_ellipse,
+    "parabola": solve_parabola,
+    "polynomial": solve_polynomial,
+    "linear_regression": lambda sample: solve_regression(sample, 1),
+    "polynomial_regression": lambda sample: solve_regression(sample, 2),
     "homography": solve_homography,
     "fundamental": solve_fundamental,
 }
@@ -201,9 +244,41 @@ def residual_fundamental(x, theta):
     return abs(q @ F @ p) / np.linalg.norm(gradient)
 
 
+def residual_ellipse(x, theta):
+    """In the frame of the axes: s = |(u / a, v / b)|, and |s - 1| over the length of its slope."""
+    values, vectors = np.linalg.eigh([[theta[2], theta[3]], [theta[3], theta[4]]])
+    axes, along = 1 / np.sqrt(values), vectors.T @ (x - theta[:2])
+    s = np.linalg.norm(along / axes)
+    return axes.min() if s == 0 else abs(s - 1) / np.linalg.norm(along / axes**2 / s)
+
+
+def residual_polynomial(x, theta):
+    f = np.polynomial.Polynomial(theta[3:])
+    t = (x[0] - theta[0]) / theta[2]
+    return abs(x[1] - theta[1] - f(t)) / np.hypot(1, f.deriv()(t) / theta[2])
+
+
+def residual_parabola(x, theta):
+    """As a polynomial, in the frame whose y axis is that of the parabola."""
+    ax, ay = theta[2:4]
+    turned = np.array([[ay, -ax], [ax, ay]]) @ (x - theta[:2])
+    return residual_polynomial(turned, [0, 0, *theta[4:]])
+
+
+def residual_regression(x, theta, degree):
+    f = len(x) - 1
+    row = design((x[:-1] - theta[:f]) / theta[f : 2 * f], degree)
+    return abs(x[-1] - theta[2 * f] - row @ theta[2 * f + 1 :])
+
+
 RESIDUAL = {
     "line": residual_line,
     "circle": residual_circle,
+    "ellipse": residual_ellipse,
+    "parabola": residual_parabola,
+    "polynomial": residual_polynomial,
+    "linear_regression": lambda x, theta: residual_regression(x, theta, 1),
+    "polynomial_regression": lambda x, theta: residual_regression(x, theta, 2),
     "homography": residual_homography,
     "fundamental": residual_fundamental,
 }

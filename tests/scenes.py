@@ -22,6 +22,38 @@ def circle_points(n=40, seed=0):
     return rng.normal(size=2) + 3 * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
+def ellipse_points(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * np.pi, n)
+    turn = rotation([0, 0, 1], 0.6)[:2, :2]
+    return rng.normal(size=2) + np.column_stack([4 * np.cos(angle), 2 * np.sin(angle)]) @ turn.T
+
+
+def parabola_points(n=40, seed=0, angle=0.0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-3, 3, n)
+    turn = rotation([0, 0, 1], angle)[:2, :2]
+    return np.column_stack([x, 0.7 * x**2 - x + 2]) @ turn.T
+
+
+def polynomial_points(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-3, 3, n)
+    return np.column_stack([x, 0.3 * x**3 - x**2 - x + 2])
+
+
+def linear_table(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-3, 3, (n, 2))
+    return np.column_stack([x, 2 * x[:, 0] - 0.5 * x[:, 1] + 4])
+
+
+def polynomial_table(n=40, seed=0):
+    x = linear_table(n, seed)[:, :2]
+    y = x[:, 0] ** 2 - 0.5 * x[:, 0] * x[:, 1] + 0.2 * x[:, 1] ** 2 + x[:, 1] - 3
+    return np.column_stack([x, y])
+
+
 CAMERA = np.array([[800.0, 0, 500], [0, 800, 400], [0, 0, 1]])
 
 
@@ -50,6 +82,11 @@ def on_one_model(name, n=40, seed=0):
     return {
         "line": line_points,
         "circle": circle_points,
+        "ellipse": ellipse_points,
+        "parabola": parabola_points,
+        "polynomial": polynomial_points,
+        "linear_regression": linear_table,
+        "polynomial_regression": polynomial_table,
         "homography": plane_matches,
         "fundamental": motion_matches,
     }[name](n, seed)

@@ -120,12 +120,12 @@ def check_sizes(parameter: str, value: Any, n: int) -> list[int]:
     return [int(count) for count in counts]
 
 
-def check_box(value: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def check_box(value: Any, names: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     box = np.asarray(value, np.float64)
-    if box.shape != (2, 2) or not (box[0] < box[1]).all():
+    if box.shape != (2, len(names)) or not (box[0] < box[1]).all():
+        low, high = (", ".join(f"{end} {name}" for name in names) for end in ("lowest", "highest"))
         raise ValueError(
-            "box must be (lowest x, lowest y), (highest x, highest y) with the lowest below the "
-            f"highest, got {value!r}."
+            f"box must be ({low}), ({high}) with the lowest below the highest, got {value!r}."
         )
     return box[0], box[1]
 

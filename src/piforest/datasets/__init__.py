@@ -1,5 +1,6 @@
 """Scenes with ground truth, and readers of the published sets."""
 
+from .curves import make_ellipses, make_parabolas, make_polynomials, make_regressions
 from .fetch import fetch_adelaidermf
 from .published import data_folder, list_datasets, load_adelaidermf, load_synthetic2d
 from .scenes import make_circle_scene, make_circles, make_lines, make_stair, make_star
@@ -13,9 +14,13 @@ __all__ = [
     "load_synthetic2d",
     "make_circle_scene",
     "make_circles",
+    "make_ellipses",
     "make_lines",
     "make_motion_pair",
+    "make_parabolas",
     "make_plane_pair",
+    "make_polynomials",
+    "make_regressions",
     "make_stair",
     "make_star",
 ]

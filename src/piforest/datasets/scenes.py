@@ -194,7 +194,9 @@ def _circle(centre: Floats, radius: float, noise: float) -> Structure:
     return draw
 
 
-def _scene(structures: Sequence[Structure], options: _Options) -> Any:
+def _scene(
+    structures: Sequence[Structure], options: _Options, names: Sequence[str] = ("x", "y")
+) -> Any:
     counts = check_sizes("sizes", options.sizes, len(structures))
     check_not_below_zero("noise", options.noise)
     check_share("anomaly_share", options.anomaly_share)
@@ -204,12 +206,12 @@ def _scene(structures: Sequence[Structure], options: _Options) -> Any:
     labels = np.repeat(np.arange(1, len(structures) + 1), counts)
     n_anomalies = round(len(normal) * options.anomaly_share / (1 - options.anomaly_share))
     own_box = (normal.min(axis=0), normal.max(axis=0))
-    low, high = own_box if options.box is None else check_box(options.box)
-    anomalies = stream.child("anomalies").generator().uniform(low, high, (n_anomalies, 2))
+    low, high = own_box if options.box is None else check_box(options.box, names)
+    anomalies = stream.child("anomalies").generator().uniform(low, high, (n_anomalies, len(names)))
     return as_bunch(
         np.concatenate([normal, anomalies]),
         np.concatenate([labels, np.zeros(n_anomalies, labels.dtype)]),
-        ["x", "y"],
+        list(names),
         options.return_X_y,
         options.as_frame,
     )

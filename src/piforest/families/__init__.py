@@ -1,8 +1,8 @@
 """Families of structures: one file each, one line here.
 
 >>> from piforest.families import get_family, list_families
->>> list_families()
-['circle', 'fundamental', 'homography', 'line']
+>>> list_families()[:2]
+['circle', 'ellipse']
 >>> get_family("fundamental", solver="7-point").max_models
 3
 """
@@ -23,9 +23,14 @@ FAMILIES = Registry(
     "family",
     {
         "circle": "piforest.families.circle:Circle",
+        "ellipse": "piforest.families.ellipse:Ellipse",
         "fundamental": "piforest.families.fundamental:Fundamental",
         "homography": "piforest.families.homography:Homography",
         "line": "piforest.families.line:Line",
+        "linear_regression": "piforest.families.regression:LinearRegression",
+        "parabola": "piforest.families.parabola:Parabola",
+        "polynomial": "piforest.families.polynomial:Polynomial",
+        "polynomial_regression": "piforest.families.regression:PolynomialRegression",
     },
 )
 

@@ -1,0 +1,150 @@
+"""Ellipses in the plane, from five points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Bools, Floats
+from ._outlines import within_box
+
+# Twice the area of a triangle of the sample, whose points are at a mean distance of 1 from their
+# centre, below which the three are collinear; no ellipse goes through three points of a line.
+FLAT = 1e-6
+# The longer axis over the shorter one. A thinner ellipse is a segment run through twice: the
+# tips turn within a hundredth of its length, which noise decides, not the structure.
+THINNEST = 10.0
+# The longer semi-axis over the mean distance of the sample from its centre. On a larger ellipse
+# the five points are a short arc; they do not tell it from a parabola or from a hyperbola.
+LARGEST = 20.0
+
+
+@dataclass(frozen=True)
+class Ellipse:
+    """Ellipses. Parameters: centre c, then A, B, C: A dx^2 + 2 B dx dy + C dy^2 = 1 with
+    (dx, dy) = x - c; `axes` gives the semi-axes and the angle.
+
+    The residual is the distance to first order: |s - 1| over the norm of its gradient, where
+    s^2 is the left side above. It is exact for circles and on the axes outside the ellipse. At a
+    distance of 3 % of the longer semi-axis it is 1 % off for axes of 2 to 1, up to 15 % at the
+    tips for 5 to 1; deep inside it is too large. Of five random points less than a third
+    lie on an ellipse, so that many samples are degenerate; so are ellipses thinner than 10 to 1,
+    and those that are far larger than their sample.
+    """
+
+    name: ClassVar[str] = "ellipse"
+    n_features: ClassVar[int | None] = 2
+    max_models: ClassVar[int] = 1
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+    row: ClassVar[str] = "(x, y)"
+
+    def sample_size(self, d: int) -> int:
+        return 5
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        middle = samples.mean(axis=1)
+        p = samples - middle[:, None]
+        size = np.sqrt(np.sum(p**2, axis=2)).mean(axis=1)
+        spread = size > 0
+        size = np.where(spread, size, 1)
+        p = p / size[:, None, None]
+        triples = combinations(range(5), 3)
+        flattest = np.min([np.abs(_area(p, a, b, c)) for a, b, c in triples], axis=0)
+        A, B, C, D, E, F = _conic(p)
+        with np.errstate(all="ignore"):
+            # The sign that makes the quadratic form positive, if it is definite at all.
+            sign = np.where(A + C < 0, -1.0, 1.0)
+            A, B, C, D, E, F = (sign * part for part in (A, B / 2, C, D / 2, E / 2, F))
+            det = A * C - B * B
+            x, y = (B * E - C * D) / det, (B * D - A * E) / det
+            level = -(D * x + E * y + F)
+            A, B, C = A / level, B / level, C / level
+            most, least = _eigenvalues(A, B, C)
+            valid = (
+                spread & (flattest > FLAT) & (det > 0) & (level > 0)
+                & (least * THINNEST**2 > most) & (least * LARGEST**2 > 1)
+            )  # fmt: skip
+            area = size * size
+            params = np.stack(
+                [middle[:, 0] + x * size, middle[:, 1] + y * size, A / area, B / area, C / area],
+                axis=1,
+            )
+        params = np.where(valid[:, None], params, 0.0)
+        return params[:, None, :], valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        columns = np.ascontiguousarray(params.T)
+        shortest = 1 / np.sqrt(_eigenvalues(*columns[2:])[0])
+        _distances(X, columns, shortest, out)
+        return out
+
+    def axes(self, params: Floats) -> Floats:
+        """(m, 3): the semi-axes, longer first, and the angle of the longer one to the x axis."""
+        A, B, C = params[:, 2:].T
+        most, least = _eigenvalues(A, B, C)
+        angle = 0.5 * np.arctan2(-2 * B, C - A)
+        return np.stack([1 / np.sqrt(least), 1 / np.sqrt(most), angle], axis=1)
+
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        a, b, angle = self.axes(params[None])[0]
+        along = np.array([np.cos(angle), np.sin(angle)])
+        across = np.array([-along[1], along[0]])
+        t = np.linspace(0, 2 * np.pi, 400)[:, None]
+        points = params[:2] + a * np.cos(t) * along + b * np.sin(t) * across
+        return [within_box(points, low, high)]
+
+
+def _area(p: Floats, a: int, b: int, c: int) -> Floats:
+    """Twice the signed area of a triangle of each sample: 0 exactly where two points are one."""
+    u, v = p[:, b] - p[:, a], p[:, c] - p[:, a]
+    return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
+
+
+def _line(p: Floats, a: int, b: int) -> tuple[Floats, Floats, Floats]:
+    """l, m, n of the line l x + m y + n = 0 through two points of each sample."""
+    l, m = p[:, a, 1] - p[:, b, 1], p[:, b, 0] - p[:, a, 0]  # noqa: E741
+    return l, m, p[:, a, 0] * p[:, b, 1] - p[:, a, 1] * p[:, b, 0]
+
+
+def _pair(p: Floats, a: int, b: int, c: int, d: int) -> Floats:
+    """(6, s): the lines ab and cd as one conic, coefficients of x^2, xy, y^2, x, y, 1."""
+    (l, m, n), (u, v, w) = _line(p, a, b), _line(p, c, d)  # noqa: E741
+    return np.stack([l * u, l * v + m * u, m * v, l * w + n * u, m * w + n * v, n * w])
+
+
+def _conic(p: Floats) -> Floats:
+    """(6, s): of the conics through the first four points, the one through the fifth."""
+    first = _area(p, 0, 2, 4) * _area(p, 1, 3, 4)
+    second = _area(p, 0, 1, 4) * _area(p, 2, 3, 4)
+    return np.asarray(first * _pair(p, 0, 1, 2, 3) - second * _pair(p, 0, 2, 1, 3))
+
+
+def _eigenvalues(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats]:
+    """The larger and the smaller one of the matrices A, B; B, C."""
+    most = (A + C) / 2 + np.sqrt(((A - C) / 2) ** 2 + B * B)
+    return most, (A * C - B * B) / most
+
+
+@jit
+def _distances(X, params, shortest, out):  # type: ignore[no-untyped-def]
+    """|s - 1| s over half the norm of the gradient of s^2. O(n m), params (5, m)."""
+    cx, cy, A, B, C = params[0], params[1], params[2], params[3], params[4]
+    for i in range(X.shape[0]):
+        x, y = X[i, 0], X[i, 1]
+        for j in range(out.shape[1]):
+            dx, dy = x - cx[j], y - cy[j]
+            gx, gy = A[j] * dx + B[j] * dy, B[j] * dx + C[j] * dy
+            square = gx * dx + gy * dy
+            s = np.sqrt(square)
+            distance = abs(s - 1.0) * s / np.sqrt(gx * gx + gy * gy)
+            # The centre has no gradient. Coordinates so large that they overflow lie on nothing.
+            other = shortest[j] if square == 0.0 else np.inf
+            out[i, j] = distance if distance >= 0.0 else other

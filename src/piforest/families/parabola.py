@@ -1,0 +1,150 @@
+"""Parabolas, upright from three points or of any direction from four."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from .._validation import check_flag
+from ..protocols import Bools, Floats
+from ._outlines import within_box
+from .polynomial import abscissae, interpolate
+
+# Twice the area of a triangle of the sample over that of the square on its longest difference of
+# coordinates: below it the three are collinear, and a line meets a parabola in two points only.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class Parabola:
+    """Parabolas. Parameters: a point p, the unit vector a of the axis, a width h and c0, c1, c2:
+    v = c0 + c1 t + c2 t^2, where v is the coordinate of x - p along the axis and t h the one
+    along (ay, -ax), to the right of it.
+
+    rotated=False: the axis is that of y, one parabola through three points. rotated=True: any
+    axis; through four points go two parabolas if each is a corner of their hull, else none.
+    The residual is the distance to first order, |v - f| / sqrt(1 + f'^2). Three points on a line
+    give that line, the parabola without curvature, if upright; they are degenerate if rotated.
+    """
+
+    rotated: bool = False
+
+    name: ClassVar[str] = "parabola"
+    n_features: ClassVar[int | None] = 2
+    row: ClassVar[str] = "(x, y)"
+
+    def __post_init__(self) -> None:
+        check_flag("rotated", self.rotated)
+
+    @property
+    def max_models(self) -> int:
+        return 2 if self.rotated else 1
+
+    @property
+    def symmetries(self) -> frozenset[str]:
+        return frozenset({"translation", "scale"} | ({"rotation"} if self.rotated else set()))
+
+    def sample_size(self, d: int) -> int:
+        return 4 if self.rotated else 3
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        s, q = len(samples), self.max_models
+        middle = samples.mean(axis=1)
+        p = samples - middle[:, None]
+        if self.rotated:
+            ax, ay, valid = _axes(p)
+        else:
+            ax, ay, valid = np.zeros((s, 1)), np.ones((s, 1)), np.ones((s, 1), np.bool_)
+        params = np.zeros((s, q, 8))
+        for k in range(q):
+            a, b = ax[:, k, None], ay[:, k, None]
+            u, v = b * p[:, :, 0] - a * p[:, :, 1], a * p[:, :, 0] + b * p[:, :, 1]
+            h, t, apart = abscissae(u)
+            valid[:, k] &= apart
+            t, v = _three(t, v) if self.rotated else (t, v)
+            c = interpolate(t, v, valid[:, k])
+            params[:, k] = np.concatenate([middle, a, b, h[:, None], c], axis=1)
+        return params, valid
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        _distances(X, np.ascontiguousarray(params.T), out)
+        return out
+
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        point, axis, h, c = params[:2], params[2:4], params[4], params[5:]
+        right = np.array([axis[1], -axis[0]])
+        corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
+        u = np.sum((corners - point) * right, axis=1)
+        t = np.linspace(u.min(), u.max(), 1000)[:, None] / h
+        points = point + h * t * right + (c[0] + t * (c[1] + t * c[2])) * axis
+        return [within_box(points, low, high)]
+
+
+def _axes(p: Floats) -> tuple[Floats, Floats, Bools]:
+    """The axes (s, 2) of the two parabolas through four points each.
+
+    In the frame of the first three points, (0, 0), (1, 0) and (0, 1), they are
+    (f x + g y)^2 = f^2 x + g^2 y; the fourth point gives a quadratic equation for f : g.
+    """
+    size = np.abs(p).max(axis=(1, 2))
+    p = p / np.where(size > 0, size, 1)[:, None, None]
+    flattest = np.min([np.abs(_cross(p, *abc)) for abc in combinations(range(4), 3)], axis=0)
+    valid = flattest > FLAT
+    frame = np.where(valid, _cross(p, 0, 1, 2), 1)
+    x, y = _cross(p, 0, 3, 2) / frame, _cross(p, 0, 1, 3) / frame
+    inside = x * y * (-_cross(p, 3, 1, 2) / frame)  # x y (x + y - 1), without cancellation
+    valid &= inside > 0
+    root = np.sqrt(np.where(valid, inside, 0))
+    # The form of the two roots without cancellation.
+    far = -(x * y + np.where(x * y < 0, -root, root))
+    f = np.stack([far, y * (y - 1)], axis=1)
+    g = np.stack([x * (x - 1), far], axis=1)
+    # f x + g y in the plane itself; the axis runs along its zeros.
+    a, b = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
+    ux, uy = f * b[:, 1:] - g * a[:, 1:], g * a[:, :1] - f * b[:, :1]
+    norm = np.sqrt(ux * ux + uy * uy)
+    both = valid[:, None] & (norm > 0)
+    norm = np.where(both, norm, 1)
+    return -uy / norm, ux / norm, both
+
+
+def _cross(p: Floats, a: int, b: int, c: int) -> Floats:
+    """Twice the signed area of a triangle of each sample."""
+    u, v = p[:, b] - p[:, a], p[:, c] - p[:, a]
+    return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
+
+
+def _three(t: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """Of four points the first, the last and, of the other two, the one farther from its
+    neighbours in t: all four lie on the parabola, and these determine it best."""
+    order = np.argsort(t, axis=1)
+    t, v = np.take_along_axis(t, order, axis=1), np.take_along_axis(v, order, axis=1)
+    gap = np.minimum(t[:, 1:3] - t[:, :1], t[:, 3:] - t[:, 1:3])
+    second = (gap[:, 0] >= gap[:, 1])[:, None]
+    pick = np.concatenate([0 * order[:, :1], np.where(second, 1, 2), 0 * order[:, :1] + 3], axis=1)
+    return np.take_along_axis(t, pick, axis=1), np.take_along_axis(v, pick, axis=1)
+
+
+@jit
+def _distances(X, params, out):  # type: ignore[no-untyped-def]
+    """|v - f| / sqrt(1 + f'^2) in the frame of the axis. O(n m), params (8, m)."""
+    px, py, ax, ay, h = params[0], params[1], params[2], params[3], params[4]
+    c0, c1, c2 = params[5], params[6], params[7]
+    for i in range(X.shape[0]):
+        x, y = X[i, 0], X[i, 1]
+        for j in range(out.shape[1]):
+            dx, dy = x - px[j], y - py[j]
+            t, v = (ay[j] * dx - ax[j] * dy) / h[j], ax[j] * dx + ay[j] * dy
+            slope = (c1[j] + 2.0 * c2[j] * t) / h[j]
+            f = c0[j] + t * (c1[j] + c2[j] * t)
+            distance = abs(v - f) / np.sqrt(1.0 + slope * slope)
+            # Where the parabola overflows it is far away.
+            out[i, j] = distance if distance >= 0.0 else np.inf

@@ -1,0 +1,112 @@
+"""Polynomials y = f(x) of a given degree, from degree + 1 points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from .._validation import check_integer
+from ..protocols import Bools, Floats
+from ._outlines import within_box
+
+# Two points of a sample nearer to each other in x than this part of its width stand one above
+# the other: the slope between them would be that of rounding.
+ABOVE = 1e-6
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Graphs of polynomials over x. Parameters: a point (x0, y0), a width h and coefficients
+    c0, c1, ...: y = y0 + c0 + c1 t + c2 t^2 + ... with t = (x - x0) / h; all are lengths.
+
+    The residual is the distance to first order, |y - f(x)| / sqrt(1 + f'(x)^2). A degree above
+    ten or so loses digits outside the sample, and few samples of it are free of anomalies.
+    """
+
+    degree: int = 3
+
+    name: ClassVar[str] = "polynomial"
+    n_features: ClassVar[int | None] = 2
+    max_models: ClassVar[int] = 1
+    # y is measured along an axis of its own, so that a turn gives another family.
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "scale"})
+    row: ClassVar[str] = "(x, y)"
+
+    def __post_init__(self) -> None:
+        check_integer("degree", self.degree, 1, "3 is the default.")
+
+    def sample_size(self, d: int) -> int:
+        return self.degree + 1
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        middle = samples.mean(axis=1)
+        h, t, valid = abscissae(samples[:, :, 0] - middle[:, :1])
+        coefficients = interpolate(t, samples[:, :, 1] - middle[:, 1:], valid)
+        params = np.concatenate([middle, h[:, None], coefficients], axis=1)
+        return params[:, None, :], valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        _distances(X, np.ascontiguousarray(params.T), out)
+        return out
+
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        x = np.linspace(low[0], high[0], 1000)
+        t = (x - params[0]) / params[2]
+        y = params[1] + np.polyval(params[:2:-1], t)
+        return [within_box(np.column_stack([x, y]), low, high)]
+
+
+def abscissae(x: Floats) -> tuple[Floats, Floats, Bools]:
+    """Centred x (s, k) to a width h (s,), t = x / h in [-1, 1], and whether all t are apart."""
+    h = np.abs(x).max(axis=1)
+    valid = h > 0
+    h = np.where(valid, h, 1)
+    t = x / h[:, None]
+    return h, t, valid & (np.diff(np.sort(t, axis=1), axis=1).min(axis=1) > ABOVE)
+
+
+def interpolate(t: Floats, y: Floats, valid: Bools) -> Floats:
+    """(s, k): coefficients, constant first, of the polynomials through k points each.
+
+    By divided differences; 0 where not valid. O(s k**2).
+    """
+    k = t.shape[1]
+    t = np.where(valid[:, None], t, np.arange(k))
+    c = np.where(valid[:, None], y, 0.0)
+    for order in range(1, k):
+        for i in range(k - 1, order - 1, -1):
+            c[:, i] = (c[:, i] - c[:, i - 1]) / (t[:, i] - t[:, i - order])
+    # From Newton's form to powers of t, innermost bracket first.
+    for node in range(k - 2, -1, -1):
+        for i in range(node, k - 1):
+            c[:, i] -= t[:, node] * c[:, i + 1]
+    return c
+
+
+@jit
+def _distances(X, params, out):  # type: ignore[no-untyped-def]
+    """|y - f| / sqrt(1 + f'^2). O(n m degree), params (4 + degree, m)."""
+    x0, y0, h = params[0], params[1], params[2]
+    last, m = params.shape[0] - 1, out.shape[1]
+    f, slope = np.empty(m), np.empty(m)
+    for i in range(X.shape[0]):
+        x, y = X[i, 0], X[i, 1]
+        for j in range(m):
+            f[j], slope[j] = params[last, j], 0.0
+        for k in range(last - 1, 2, -1):
+            for j in range(m):
+                t = (x - x0[j]) / h[j]
+                slope[j] = slope[j] * t + f[j]
+                f[j] = f[j] * t + params[k, j]
+        for j in range(m):
+            steep = slope[j] / h[j]
+            distance = abs(y - y0[j] - f[j]) / np.sqrt(1.0 + steep * steep)
+            # Where the polynomial overflows it is far away.
+            out[i, j] = distance if distance >= 0.0 else np.inf
