@@ -88,11 +88,35 @@ def solve_fundamental(sample):
     return centred(T2.T @ U @ np.diag([S[0], S[1], 0]) @ Vt @ T1)
 
 
+def solve_hyperplane(sample):
+    """The direction in which the points do not spread, by SVD."""
+    return np.concatenate([sample[0], np.linalg.svd(sample - sample.mean(axis=0))[2][-1]])
+
+
+def solve_sphere(sample):
+    """|x|^2 + b . x + c = 0 through all points."""
+    *b, c = np.linalg.solve(
+        np.column_stack([sample, np.ones(len(sample))]), -np.sum(sample**2, axis=1)
+    )
+    centre = -np.array(b) / 2
+    return np.array([*centre, sqrt(centre @ centre - c)])
+
+
+def solve_subspace(sample):
+    """The directions in which the points spread, by SVD."""
+    Vt = np.linalg.svd(sample - sample.mean(axis=0))[2]
+    return np.concatenate([sample[0], Vt[: len(sample) - 1].ravel()])
+
+
 SOLVE = {
     "line": solve_line,
     "circle": solve_circle,
     "homography": solve_homography,
     "fundamental": solve_fundamental,
+    "hyperplane": solve_hyperplane,
+    "plane": solve_hyperplane,
+    "sphere": solve_sphere,
+    "subspace": solve_subspace,
 }
 
 # --- residuals
@@ -126,11 +150,29 @@ def residual_fundamental(x, theta):
     return abs(q @ F @ p) / np.linalg.norm(gradient)
 
 
+def residual_hyperplane(x, theta):
+    point, normal = np.split(theta, 2)
+    return abs(normal @ (x - point))
+
+
+def residual_sphere(x, theta):
+    return abs(np.linalg.norm(x - theta[:-1]) - theta[-1])
+
+
+def residual_subspace(x, theta):
+    point, *directions = theta.reshape(-1, len(x))
+    return np.linalg.norm(x - point - sum((u @ (x - point)) * u for u in directions))
+
+
 RESIDUAL = {
     "line": residual_line,
     "circle": residual_circle,
     "homography": residual_homography,
     "fundamental": residual_fundamental,
+    "hyperplane": residual_hyperplane,
+    "plane": residual_hyperplane,
+    "sphere": residual_sphere,
+    "subspace": residual_subspace,
 }
 
 

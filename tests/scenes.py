@@ -45,6 +45,17 @@ def plane_matches(n=40, seed=0):
     return motion_matches(n, seed, flat=True)
 
 
+def flat_points(n=40, seed=0, d=3, r=2):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=d) + rng.uniform(-5, 5, (n, r)) @ rng.normal(size=(r, d))
+
+
+def sphere_points(n=40, seed=0, d=3):
+    rng = np.random.default_rng(seed)
+    ways = rng.normal(size=(n, d))
+    return rng.normal(size=d) + 3 * ways / np.linalg.norm(ways, axis=1, keepdims=True)
+
+
 def on_one_model(name, n=40, seed=0):
     """Rows that lie on one model of the family."""
     return {
@@ -52,4 +63,8 @@ def on_one_model(name, n=40, seed=0):
         "circle": circle_points,
         "homography": plane_matches,
         "fundamental": motion_matches,
+        "hyperplane": flat_points,
+        "plane": flat_points,
+        "sphere": sphere_points,
+        "subspace": flat_points,
     }[name](n, seed)

@@ -2,7 +2,7 @@
 
 >>> from piforest.families import get_family, list_families
 >>> list_families()
-['circle', 'fundamental', 'homography', 'line']
+['circle', 'fundamental', 'homography', 'hyperplane', 'line', 'plane', 'sphere', 'subspace']
 >>> get_family("fundamental", solver="7-point").max_models
 3
 """
@@ -25,7 +25,11 @@ FAMILIES = Registry(
         "circle": "piforest.families.circle:Circle",
         "fundamental": "piforest.families.fundamental:Fundamental",
         "homography": "piforest.families.homography:Homography",
+        "hyperplane": "piforest.families.hyperplane:Hyperplane",
         "line": "piforest.families.line:Line",
+        "plane": "piforest.families.hyperplane:Plane",
+        "sphere": "piforest.families.sphere:Sphere",
+        "subspace": "piforest.families.subspace:Subspace",
     },
 )
 
