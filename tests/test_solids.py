@@ -9,7 +9,15 @@ import scipy.linalg
 import naive
 from piforest.checks import check_family
 from piforest.families import get_family
-from scenes import flat_points, line_points, sphere_points
+from scenes import (
+    cone_points,
+    cylinder_points,
+    flat_points,
+    line_points,
+    moved,
+    rotation,
+    sphere_points,
+)
 
 
 def minimal(family, X, n=40, seed=0):
@@ -124,3 +132,162 @@ def test_a_plane_is_drawn_as_the_polygon_in_the_box():
     assert len(hexagon) == 7
     np.testing.assert_allclose(sides, np.sqrt(2))
     assert plane.outline(np.array([0, 0, 5.0, 0, 0, 1]), low, high) == []
+
+
+ORIENTED = [get_family("cylinder", normals=True), get_family("cone")]
+
+
+def oriented_points(family, n=40, seed=0):
+    if family.name == "cone":
+        return cone_points(n, seed)
+    return cylinder_points(n, seed, normals=True)
+
+
+def test_cylinders_with_normals_obey_their_laws():
+    check_family(ORIENTED[0], cylinder_points(normals=True))
+    plain = get_family("cylinder", normals=True, normal_weight=0)
+    check_family(plain, cylinder_points(normals=True))
+
+
+def test_cylinders_with_normals_equal_the_naive_ones():
+    family = ORIENTED[0]
+    X = np.random.default_rng(0).uniform(-100, 100, (40, 6))
+    samples = minimal(family, X, 200)
+    params, valid = family.solve(samples)
+    assert 0.2 < valid.mean() < 0.8
+    theta = np.array([naive.solve_cylinder_with_normals(sample) for sample in samples])
+    distances = np.array([[abs(t), abs(s)] for s, t in _feet(samples)])
+    agree = distances.max(axis=1) <= 3 * distances.min(axis=1)
+    assert np.array_equal(valid[:, 0], agree)
+    theirs = [[naive.residual_cylinder_with_normals(x, t) for t in theta[valid[:, 0]]] for x in X]
+    np.testing.assert_allclose(family.residuals(X, params[valid]), theirs, rtol=1e-6, atol=1e-6)
+
+
+def _feet(samples):
+    for (p, q), (n, k) in zip(samples[:, :, :3], samples[:, :, 3:]):
+        ways = np.column_stack([n / np.linalg.norm(n), -k / np.linalg.norm(k)])
+        yield np.linalg.lstsq(ways, q - p)[0]
+
+
+@pytest.mark.parametrize("family", ORIENTED, ids=str)
+def test_oriented_families_move_and_turn_with_points_and_normals(family):
+    X = np.random.default_rng(0).uniform(-10, 10, (40, 6))
+    R = rotation([1, -2, 0.5], 0.8)
+    elsewhere = np.hstack([X[:, :3] @ R.T + [1e4, -2e4, 3e4], 7 * X[:, 3:] @ R.T])
+    tables = []
+    for rows in (X, elsewhere):
+        params, valid = family.solve(minimal(family, rows, 100))
+        assert valid.any()
+        tables.append(family.residuals(rows, params[valid]))
+    np.testing.assert_allclose(*tables, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ORIENTED, ids=str)
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_oriented_structures_are_found_exactly_near_and_far(family, shift):
+    X = moved(family, oriented_points(family), shift)
+    params, valid = family.solve(minimal(family, X, 200))
+    assert valid.mean() > 0.95
+    assert np.quantile(family.residuals(X, params[valid]).max(axis=0), 0.95) < 1e-5
+
+
+@pytest.mark.parametrize("family", ORIENTED, ids=str)
+def test_normals_count_and_their_signs_and_lengths_do_not(family):
+    X = oriented_points(family)
+    params, valid = family.solve(minimal(family, X, 20))
+    theta = params[valid][:1]
+    flipped, wrong = X.copy(), X.copy()
+    flipped[:, 3:] *= -3
+    wrong[:, 3:] = np.cross(X[:, 3:], [1.0, 2, 3])
+    assert family.residuals(flipped, theta).max() < 1e-9
+    assert family.residuals(wrong, theta).min() > 0.05
+    without = type(family)(**{**vars(family), "normal_weight": 0.0})
+    assert without.residuals(wrong, theta).max() < 1e-9
+    none = X.copy()
+    none[:, 3:] = 0
+    np.testing.assert_allclose(
+        family.residuals(none, theta), family.residuals(wrong, theta), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("family", ORIENTED, ids=str)
+def test_rows_without_a_normal_are_refused(family):
+    from piforest import PIF
+
+    X = oriented_points(family)
+    X[[3, 5], 3:] = 0
+    with pytest.raises(ValueError, match=r"normal other than 0.* 2 row\(s\), the first is row 3"):
+        PIF(family, sigma=1).fit(X)
+    assert not family.solve(X[None, 2 : 2 + family.sample_size(6)])[1].any()
+    with pytest.raises(ValueError, match=r"needs 6 columns: rows \(x, y, z, nx, ny, nz\)"):
+        PIF(family, sigma=1).fit(X[:, :3])
+
+
+def test_normals_in_one_plane_have_no_cone_and_parallel_ones_no_cylinder():
+    flat = np.hstack([flat_points(), np.tile([1.0, 2, 2], (40, 1))])
+    assert not any(family.solve(minimal(family, flat))[1].any() for family in ORIENTED)
+    cylinder = cylinder_points(normals=True)
+    assert not ORIENTED[1].solve(minimal(ORIENTED[1], cylinder))[1].any()
+
+
+def test_a_cone_of_known_shape():
+    family = get_family("cone")
+    params, valid = family.solve(minimal(family, cone_points()))
+    assert valid.all()
+    np.testing.assert_allclose(params[:, 0, 7] / params[:, 0, 6], 0.7, rtol=1e-9)
+    apex, axis = params[0, 0, :3], params[0, 0, 3:6]
+    behind = np.array([[*(apex - 2 * axis), *axis]])
+    assert family.residuals(behind, params[0])[0, 0] == pytest.approx(2)
+
+
+def test_five_points_give_every_cylinder_through_them():
+    """As many as the eliminations of a computer algebra would: the roots of a sextic."""
+    family = get_family("cylinder")
+    samples = np.random.default_rng(0).uniform(-1, 1, (3000, 5, 3))
+    params, valid = family.solve(samples)
+    counts = valid.sum(axis=1)
+    # Roots of a real polynomial of degree 6 come in pairs but for what rounding drops.
+    assert np.mean(counts % 2 == 0) > 0.999
+    assert set(counts) >= {0, 2, 4, 6}
+    assert (np.diff(np.where(valid, params[:, :, 6], 1e300))[valid[:, 1:]] >= 0).all()
+    for i, k in zip(*np.nonzero(valid[:300])):
+        assert family.residuals(samples[i], params[i, k][None]).max() < 1e-6
+
+
+def test_a_cylinder_of_points_is_among_those_through_five():
+    family = get_family("cylinder")
+    for shift in (0.0, 1e6):
+        X = cylinder_points(60) + shift
+        params, valid = family.solve(minimal(family, X, 1000))
+        worst = np.full(valid.shape, np.inf)
+        worst[valid] = family.residuals(X, params[valid]).max(axis=0)
+        assert np.mean(worst.min(axis=1) < 1e-5) > 0.99
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6])
+def test_five_points_in_a_plane_have_no_cylinder(shift):
+    family = get_family("cylinder")
+    assert not family.solve(minimal(family, flat_points(60) + shift))[1].any()
+    for a in range(5):
+        for b in range(a):
+            samples = minimal(family, np.random.default_rng(0).normal(size=(40, 3))) + shift
+            samples[:, a] = samples[:, b]
+            assert not family.solve(samples)[1].any()
+
+
+def test_a_trigonometric_polynomial_has_the_roots_it_was_made_of():
+    from piforest.families._five_points import _TO_COEFFICIENTS, _roots
+
+    rng = np.random.default_rng(0)
+    angles = 2 * np.pi * np.arange(7) / 7
+    for gap in (0.5, 0.1, 1e-3):
+        for _ in range(100):
+            # Two within one step of the grid, the others apart.
+            apart = np.arange(5) * 2 * np.pi / 5 + rng.uniform(-0.3, 0.3, 5)
+            true = np.sort((np.array([*apart, apart[0] + gap]) + rng.uniform(0, 7)) % (2 * np.pi))
+            wave = _TO_COEFFICIENTS @ np.prod(np.sin((angles[:, None] - true) / 2), axis=1)
+            slope = np.zeros(7)
+            slope[1::2], slope[2::2] = np.arange(1, 4) * wave[2::2], -np.arange(1, 4) * wave[1::2]
+            found = np.empty(6)
+            assert _roots(wave, slope, found) == 6
+            np.testing.assert_allclose(np.sort(found), true, atol=1e-9)

@@ -1,8 +1,9 @@
 """Families of structures: one file each, one line here.
 
 >>> from piforest.families import get_family, list_families
->>> list_families()
-['circle', 'fundamental', 'homography', 'hyperplane', 'line', 'plane', 'sphere', 'subspace']
+>>> list_families()  # doctest: +NORMALIZE_WHITESPACE
+['circle', 'cone', 'cylinder', 'fundamental', 'homography', 'hyperplane', 'line', 'plane',
+ 'sphere', 'subspace']
 >>> get_family("fundamental", solver="7-point").max_models
 3
 """
@@ -23,6 +24,8 @@ FAMILIES = Registry(
     "family",
     {
         "circle": "piforest.families.circle:Circle",
+        "cone": "piforest.families.cone:Cone",
+        "cylinder": "piforest.families.cylinder:Cylinder",
         "fundamental": "piforest.families.fundamental:Fundamental",
         "homography": "piforest.families.homography:Homography",
         "hyperplane": "piforest.families.hyperplane:Hyperplane",
