@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+from sklearn.metrics import roc_auc_score
 
 import naive
 from piforest.checks import check_family
+from piforest.datasets import (
+    make_cones,
+    make_cylinders,
+    make_planes,
+    make_spheres,
+    make_subspaces,
+)
 from piforest.families import get_family
 from scenes import (
     cone_points,
@@ -291,3 +299,85 @@ def test_a_trigonometric_polynomial_has_the_roots_it_was_made_of():
             found = np.empty(6)
             assert _roots(wave, slope, found) == 6
             np.testing.assert_allclose(np.sort(found), true, atol=1e-9)
+
+
+SCENES = {
+    "plane": (make_planes, get_family("plane"), {}),
+    "hyperplane": (make_planes, get_family("hyperplane"), {}),
+    "sphere": (make_spheres, get_family("sphere"), {"n_structures": 2}),
+    "cylinder": (make_cylinders, get_family("cylinder"), {"n_structures": 2, "anomaly_share": 0.3}),
+    "cylinder with normals": (make_cylinders, ORIENTED[0], {"normals": True}),
+    "cone": (make_cones, ORIENTED[1], {}),
+    "subspace": (make_subspaces, get_family("subspace"), {}),
+    "linear subspace": (
+        make_subspaces, get_family("subspace", dimension=3, affine=False),
+        {"dimension": 3, "n_features": 7, "affine": False},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "family", "options"), SCENES.values(), ids=SCENES)
+def test_anomalies_among_solids_are_found(make, family, options):
+    from piforest import PIF
+
+    found = []
+    for seed in range(3):
+        X, y = make(**options, random_state=seed, return_X_y=True)
+        sigma = 0.005 * np.sqrt(family.codimension(X.shape[1]))
+        scores = PIF(family, sigma=sigma, random_state=0).fit(X).scores_
+        found.append(roc_auc_score(y == 0, scores))
+    assert np.mean(found) > 0.95
+
+
+@pytest.mark.parametrize(("make", "family", "options"), SCENES.values(), ids=SCENES)
+def test_solids_have_the_asked_shape_and_noise(make, family, options):
+    options = {**options, "n_structures": 2, "sizes": [90, 60], "anomaly_share": 0.25}
+    noisy = make(**options, noise=0.02, random_state=3)
+    exact = make(**options, noise=0.0, random_state=3, **_exact_normals(make))
+    assert np.bincount(noisy.target).tolist() == [50, 90, 60]
+    assert noisy.data.shape[1] == len(noisy.feature_names)
+    normal, anomalies = noisy.data[noisy.target > 0], noisy.data[noisy.target == 0]
+    assert (anomalies[:, :3] >= normal[:, :3].min(axis=0)).all()
+    assert (anomalies[:, :3] <= normal[:, :3].max(axis=0)).all()
+    for structure in (1, 2):
+        on = exact.data[exact.target == structure]
+        params, valid = family.solve(minimal(family, on))
+        theta = params[valid]
+        worst = family.residuals(on, theta).max(axis=0)
+        assert worst.min() < 1e-9
+        off = family.residuals(noisy.data[noisy.target == structure], theta[[np.argmin(worst)]])
+        expected = 0.02 * np.sqrt(family.codimension(on.shape[1]))
+        assert np.sqrt(np.mean(off**2)) == pytest.approx(expected, rel=0.25)
+    frame = make(**options, random_state=3, as_frame=True).frame
+    assert list(frame.columns) == [*noisy.feature_names, "target"]
+    X, y = make(**options, noise=0.02, random_state=3, return_X_y=True)
+    assert np.array_equal(X, noisy.data)
+    assert np.array_equal(y, noisy.target)
+
+
+def _exact_normals(make):
+    return {"normal_noise": 0.0} if make in (make_cylinders, make_cones) else {}
+
+
+def test_scenes_of_solids_refuse_what_makes_no_sense():
+    with pytest.raises(ValueError, match=r"dimension must be less than n_features \(3\), got 3"):
+        make_subspaces(dimension=3, n_features=3)
+    with pytest.raises(ValueError, match="normal_noise"):
+        make_cones(normal_noise=-1)
+    with pytest.raises(ValueError, match="normals"):
+        make_cylinders(normals="yes")
+
+
+@pytest.mark.parametrize("name", ["plane", "sphere", "cylinder with normals", "cone", "subspace"])
+def test_outlines_lie_on_the_model_and_in_the_box(name):
+    make, family, options = SCENES[name]
+    options = {**options, "n_features": 3} if name == "subspace" else options
+    X, y = make(**options, noise=0.0, random_state=0, return_X_y=True)
+    low, high = X.min(axis=0) - 0.1, X.max(axis=0) + 0.1
+    params, valid = family.solve(minimal(family, X[y == 1]))
+    lines = family.outline(params[valid][0], low, high)
+    points = np.concatenate(lines)
+    shown = points[~np.isnan(points).any(axis=1)]
+    assert len(shown) > 0.1 * len(points)
+    assert family.residuals(shown, params[valid][:1]).max() < 1e-9
+    assert ((shown >= low - 1e-9) & (shown <= high + 1e-9)).all()
