@@ -201,6 +201,85 @@ def solve_regression(sample, degree):
     return np.array([*centre, *width, 0, *np.linalg.lstsq(A, y, rcond=None)[0]])
 
 
+def solve_hyperplane(sample):
+    """The direction in which the points do not spread, by SVD."""
+    return np.concatenate([sample[0], np.linalg.svd(sample - sample.mean(axis=0))[2][-1]])
+
+
+def solve_sphere(sample):
+    """|x|^2 + b . x + c = 0 through all points."""
+    *b, c = np.linalg.solve(
+        np.column_stack([sample, np.ones(len(sample))]), -np.sum(sample**2, axis=1)
+    )
+    centre = -np.array(b) / 2
+    return np.array([*centre, sqrt(centre @ centre - c)])
+
+
+def solve_subspace(sample):
+    """The directions in which the points spread, by SVD."""
+    Vt = np.linalg.svd(sample - sample.mean(axis=0))[2]
+    return np.concatenate([sample[0], Vt[: len(sample) - 1].ravel()])
+
+
+def turned(directions):
+    """Two unit vectors (n, 3) each at right angles to directions (n, 3)."""
+    one = np.cross(directions, np.where(np.abs(directions[:, :1]) < 0.6, [[1, 0, 0]], [[0, 1, 0]]))
+    one /= np.linalg.norm(one, axis=1, keepdims=True)
+    return one, np.cross(directions, one)
+
+
+def not_concyclic(sample, directions):
+    """Seen along each direction: determinants that are 0 if four of the points are on a circle."""
+    one, two = turned(directions)
+    x, y = one @ sample.T, two @ sample.T
+    lifted = np.stack([x, y, x * x + y * y, np.ones_like(x)], axis=2)
+    return np.stack([np.linalg.det(lifted[:, [0, 1, 2, k]]) for k in (3, 4)], axis=1)
+
+
+def solve_cylinder(sample):
+    """Newton's method from directions all over the half sphere; the thinnest that it finds."""
+    centre, size = sample.mean(axis=0), np.abs(sample - sample.mean(axis=0)).max()
+    points, k = (sample - centre) / size, np.arange(250)
+    z, angle = (k + 0.5) / 250, 2.399963 * k
+    level = np.sqrt(1 - z * z)
+    u = np.column_stack([level * np.cos(angle), level * np.sin(angle), z])
+    for _ in range(25):
+        value, (one, two) = not_concyclic(points, u), turned(u)
+        slopes = [not_concyclic(points, u + 1e-7 * way) - value for way in (one, two)]
+        J = np.stack(slopes, axis=2) / 1e-7 + 1e-12 * np.eye(2)
+        step = -np.linalg.solve(J, value[:, :, None])[:, :, 0]
+        step /= np.maximum(1, np.linalg.norm(step, axis=1, keepdims=True) / 0.3)
+        u = u + step[:, :1] * one + step[:, 1:] * two
+        u /= np.linalg.norm(u, axis=1, keepdims=True)
+    found = []
+    for direction, one, two in zip(u, *turned(u)):
+        flat = points @ np.column_stack([one, two])
+        a, b, c = np.linalg.lstsq(np.column_stack([flat, np.ones(5)]), -np.sum(flat**2, axis=1))[0]
+        radius = sqrt(max(0, a * a / 4 + b * b / 4 - c))
+        middle = np.array([-a / 2, -b / 2])
+        if np.abs(np.linalg.norm(flat - middle, axis=1) - radius).max() < 1e-8:
+            found.append([*(middle[0] * one + middle[1] * two), *direction, radius])
+    theta = np.array(min(found, key=lambda cylinder: cylinder[6]))
+    return np.concatenate([centre + size * theta[:3], theta[3:6], size * theta[6:]])
+
+
+def solve_cylinder_with_normals(sample):
+    """The shortest way between the two normals is the axis; feet by least squares."""
+    (p, n), (q, k) = ((row[:3], row[3:] / np.linalg.norm(row[3:])) for row in sample)
+    s, t = np.linalg.lstsq(np.column_stack([n, -k]), q - p)[0]
+    axis = np.cross(n, k)
+    return np.array([*(p + s * n), *(axis / np.linalg.norm(axis)), (abs(s) + abs(t)) / 2])
+
+
+def solve_cone(sample):
+    points, normals = sample[:, :3], sample[:, 3:]
+    apex = np.linalg.solve(normals, np.sum(normals * points, axis=1))
+    ways = (points - apex) / np.linalg.norm(points - apex, axis=1, keepdims=True)
+    axis = np.linalg.solve(ways, np.ones(3))
+    angle = np.arccos(1 / np.linalg.norm(axis))
+    return np.array([*apex, *(axis / np.linalg.norm(axis)), np.cos(angle), np.sin(angle)])
+
+
 SOLVE = {
     "line": solve_line,
     "circle": solve_circle,
@@ -209,8 +288,14 @@ SOLVE = {
     "polynomial": solve_polynomial,
     "linear_regression": lambda sample: solve_regression(sample, 1),
     "polynomial_regression": lambda sample: solve_regression(sample, 2),
+    "cone": solve_cone,
+    "cylinder": solve_cylinder,
     "homography": solve_homography,
     "fundamental": solve_fundamental,
+    "hyperplane": solve_hyperplane,
+    "plane": solve_hyperplane,
+    "sphere": solve_sphere,
+    "subspace": solve_subspace,
 }
 
 # --- residuals
@@ -271,6 +356,43 @@ def residual_regression(x, theta, degree):
     return abs(x[-1] - theta[2 * f] - row @ theta[2 * f + 1 :])
 
 
+def residual_hyperplane(x, theta):
+    point, normal = np.split(theta, 2)
+    return abs(normal @ (x - point))
+
+
+def residual_sphere(x, theta):
+    return abs(np.linalg.norm(x - theta[:-1]) - theta[-1])
+
+
+def residual_subspace(x, theta):
+    point, *directions = theta.reshape(-1, len(x))
+    return np.linalg.norm(x - point - sum((u @ (x - point)) * u for u in directions))
+
+
+def residual_cylinder(x, theta):
+    v, u = x[:3] - theta[:3], theta[3:6]
+    return abs(np.linalg.norm(v - (v @ u) * u) - theta[6])
+
+
+def sine(a, b):
+    return np.linalg.norm(np.cross(a, b)) / (np.linalg.norm(a) * np.linalg.norm(b))
+
+
+def residual_cylinder_with_normals(x, theta, weight=0.1):
+    v, u = x[:3] - theta[:3], theta[3:6]
+    return np.hypot(residual_cylinder(x, theta), weight * theta[6] * sine(x[3:], v - (v @ u) * u))
+
+
+def residual_cone(x, theta, weight=0.1):
+    v, axis, (cos, sin) = x[:3] - theta[:3], theta[3:6], theta[6:]
+    out = v - (v @ axis) * axis
+    far = np.linalg.norm(out)
+    along_surface = cos * axis + sin * out / far
+    off = np.linalg.norm(v - max(0, v @ along_surface) * along_surface)
+    return np.hypot(off, weight * far * sine(x[3:], cos * out / far - sin * axis))
+
+
 RESIDUAL = {
     "line": residual_line,
     "circle": residual_circle,
@@ -279,8 +401,14 @@ RESIDUAL = {
     "polynomial": residual_polynomial,
     "linear_regression": lambda x, theta: residual_regression(x, theta, 1),
     "polynomial_regression": lambda x, theta: residual_regression(x, theta, 2),
+    "cone": residual_cone,
+    "cylinder": residual_cylinder,
     "homography": residual_homography,
     "fundamental": residual_fundamental,
+    "hyperplane": residual_hyperplane,
+    "plane": residual_hyperplane,
+    "sphere": residual_sphere,
+    "subspace": residual_subspace,
 }
 
 

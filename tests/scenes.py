@@ -77,6 +77,48 @@ def plane_matches(n=40, seed=0):
     return motion_matches(n, seed, flat=True)
 
 
+def flat_points(n=40, seed=0, d=3, r=2):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=d) + rng.uniform(-5, 5, (n, r)) @ rng.normal(size=(r, d))
+
+
+def sphere_points(n=40, seed=0, d=3):
+    rng = np.random.default_rng(seed)
+    ways = rng.normal(size=(n, d))
+    return rng.normal(size=d) + 3 * ways / np.linalg.norm(ways, axis=1, keepdims=True)
+
+
+def cylinder_points(n=40, seed=0, normals=False):
+    rng = np.random.default_rng(seed)
+    angle, along, R = rng.uniform(0, 2 * np.pi, n), rng.uniform(-4, 4, n), rotation([1, 2, 3], 1)
+    out = np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
+    points = rng.normal(size=3) + (3 * out + along[:, None] * [0, 0, 1]) @ R.T
+    return np.hstack([points, out @ R.T]) if normals else points
+
+
+def cone_points(n=40, seed=0):
+    """With normals, half of them inward."""
+    rng = np.random.default_rng(seed)
+    angle, along, R = (
+        rng.uniform(0, 2 * np.pi, n),
+        rng.uniform(1, 6, (n, 1)),
+        rotation([1, 2, 3], 1),
+    )
+    out, axis = np.column_stack([np.cos(angle), np.sin(angle), 0 * angle]), np.array([0, 0, 1])
+    points = rng.normal(size=3) + along * (axis + 0.7 * out) @ R.T
+    return np.hstack([points, rng.choice([-1, 1], (n, 1)) * (out - 0.7 * axis) @ R.T])
+
+
+def moved(family, X, shift):
+    """Rows elsewhere; normals are no places."""
+    return X + shift * np.array([1 if "n" not in c else 0 for c in columns(family, X)])
+
+
+def columns(family, X):
+    row = getattr(family, "row", "").strip("()")
+    return row.split(", ") if row else ["x"] * X.shape[1]
+
+
 def on_one_model(name, n=40, seed=0):
     """Rows that lie on one model of the family."""
     return {
@@ -87,6 +129,12 @@ def on_one_model(name, n=40, seed=0):
         "polynomial": polynomial_points,
         "linear_regression": linear_table,
         "polynomial_regression": polynomial_table,
+        "cone": cone_points,
+        "cylinder": cylinder_points,
         "homography": plane_matches,
         "fundamental": motion_matches,
+        "hyperplane": flat_points,
+        "plane": flat_points,
+        "sphere": sphere_points,
+        "subspace": flat_points,
     }[name](n, seed)

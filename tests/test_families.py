@@ -12,6 +12,7 @@ from scenes import (
     circle_points,
     line_points,
     motion_matches,
+    moved,
     on_one_model,
     plane_matches,
     project,
@@ -84,12 +85,12 @@ def test_scaling_by_a_power_of_two_gives_identical_bits(name, power):
 @pytest.mark.parametrize("family", [*map(get_family, NAMES), SEVEN], ids=str)
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_structures_are_found_exactly_near_and_far(family, shift):
-    X = on_one_model(family.name) + shift
+    X = moved(family, on_one_model(family.name), shift)
     _, params, valid = solved(family, X, 200)
     assert valid.mean() > 0.3
     R = family.residuals(X, params[valid])
-    # Every sample of a structure gives that structure; one of three does for seven points.
-    assert np.mean(R.max(axis=0) < 1e-3) > (0.3 if family is SEVEN else 0.95)
+    # Every sample of a structure gives that structure; where it gives several models, one of them.
+    assert np.mean(R.max(axis=0) < 1e-3) > (0.95 if family.max_models == 1 else 0.25)
 
 
 @pytest.mark.parametrize("family", [*map(get_family, NAMES), SEVEN], ids=str)

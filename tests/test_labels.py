@@ -272,7 +272,7 @@ def test_points_near_a_structure_do_not_outnumber_the_far_ones():
     scores = np.concatenate([rng.uniform(0.3, 0.4, 600), rng.uniform(0.62, 0.8, 52)])
     far = np.zeros(652, bool)
     far[-12:] = True
-    assert np.array_equal(labels.votes(scores, null, far, null_far), far)
+    assert np.array_equal(rules.votes(scores, null, far, null_far), far)
     # Where random points lie near structures as often as that, they are anomalies.
     null_far[:195] = False
-    assert labels.votes(scores, null, far, null_far)[600:].mean() > 0.9
+    assert rules.votes(scores, null, far, null_far)[600:].mean() > 0.9

@@ -4,6 +4,7 @@ from .curves import make_ellipses, make_parabolas, make_polynomials, make_regres
 from .fetch import fetch_adelaidermf
 from .published import data_folder, list_datasets, load_adelaidermf, load_synthetic2d
 from .scenes import make_circle_scene, make_circles, make_lines, make_stair, make_star
+from .solids import make_cones, make_cylinders, make_planes, make_spheres, make_subspaces
 from .stereo import make_motion_pair, make_plane_pair
 
 __all__ = [
@@ -14,13 +15,18 @@ __all__ = [
     "load_synthetic2d",
     "make_circle_scene",
     "make_circles",
+    "make_cones",
+    "make_cylinders",
     "make_ellipses",
     "make_lines",
     "make_motion_pair",
     "make_parabolas",
     "make_plane_pair",
+    "make_planes",
     "make_polynomials",
     "make_regressions",
+    "make_spheres",
     "make_stair",
     "make_star",
+    "make_subspaces",
 ]

@@ -1,0 +1,252 @@
+"""Scenes of planes, spheres, cylinders, cones and subspaces among uniform anomalies.
+
+All take the options of `make_lines`, and all return a Bunch with data (n, d) and target
+(n,): 0 for anomalies, else the number of the structure. Structures come first,
+anomalies last. Where rows have normals, those of anomalies have random directions.
+
+Surfaces fill more of a box than lines do of a square: with a noise of .01 so many
+anomalies lie on one by chance that even the true spheres or cylinders give a ROC AUC of
+.95 to .99. Hence the smaller noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._random import Stream
+from .._validation import (
+    check_flag,
+    check_integer,
+    check_not_below_zero,
+    check_share,
+    check_sizes,
+)
+from ..protocols import Floats
+from .bunches import as_bunch
+
+Rng = np.random.Generator
+Structure = Callable[[int, Rng], Floats]
+_XYZ = ["x", "y", "z"]
+_NORMAL = ["nx", "ny", "nz"]
+
+
+class _Options(NamedTuple):
+    """What every scene can be asked for."""
+
+    sizes: int | Sequence[int]
+    noise: float
+    anomaly_share: float
+    random_state: Any
+    return_X_y: bool
+    as_frame: bool
+
+
+def make_planes(
+    n_structures: int = 3,
+    *,
+    sizes: int | Sequence[int] = 150,
+    noise: float = 0.005,
+    anomaly_share: float = 0.4,
+    random_state: Any = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
+    """Square pieces of random planes across the cube [-1, 1]^3, and uniform anomalies.
+
+    sizes: points of each structure, one number for all or one each.
+    noise: standard deviation of the distance from the structure.
+    anomaly_share: anomalies over all points; they fill the box of the structured points.
+    return_X_y: (data, target) in place of a Bunch. as_frame: pandas objects.
+
+    >>> make_planes(3, sizes=50, anomaly_share=0.25, random_state=0).data.shape
+    (200, 3)
+    """
+
+    def plane(size: int, rng: Rng) -> Floats:
+        across, up, normal = _turn(rng)
+        at = rng.uniform(-1, 1, (size, 2))
+        off = rng.uniform(-0.5, 0.5) + rng.normal(0, noise, (size, 1))
+        return np.asarray(at @ np.stack([across, up]) + off * normal)
+
+    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
+    return _scene(plane, n_structures, _XYZ, options)
+
+
+def make_spheres(
+    n_structures: int = 3,
+    *,
+    sizes: int | Sequence[int] = 150,
+    noise: float = 0.005,
+    anomaly_share: float = 0.4,
+    random_state: Any = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
+    """Spheres of random radii with centres in [-1, 1]^3; options as in `make_planes`.
+
+    Few uniform samples of four points are of one sphere: of three, `PIF` reaches a ROC AUC of .94,
+    `PreferenceIsolationForest`, which samples locally, .97; of two both reach .98.
+
+    >>> X, y = make_spheres(2, sizes=[80, 40], random_state=0, return_X_y=True)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((200, 3), [0, 1, 2])
+    """
+
+    def sphere(size: int, rng: Rng) -> Floats:
+        centre, radius = rng.uniform(-1, 1, 3), rng.uniform(0.3, 1.0)
+        out = _directions(size, rng)
+        return np.asarray(centre + (radius + rng.normal(0, noise, (size, 1))) * out)
+
+    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
+    return _scene(sphere, n_structures, _XYZ, options)
+
+
+def make_cylinders(
+    n_structures: int = 3,
+    *,
+    normals: bool = False,
+    normal_noise: float = 0.03,
+    sizes: int | Sequence[int] = 150,
+    noise: float = 0.005,
+    anomaly_share: float = 0.4,
+    random_state: Any = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
+    """Cylinders of length 2 and random radii across [-1, 1]^3; options as in `make_planes`.
+
+    normals: rows (x, y, z, nx, ny, nz) with outward unit normals.
+    normal_noise: standard deviation of each of their coordinates, about their error in radians.
+
+    Without normals uniform samples of five points are hardly ever of one cylinder among several:
+    `PIF` reaches a ROC AUC of .97 on two cylinders with 30 % anomalies, and .86 on three;
+    `PreferenceIsolationForest`, which samples locally, .98 and .97.
+
+    >>> make_cylinders(2, sizes=60, normals=True, random_state=0).data.shape
+    (200, 6)
+    """
+    check_flag("normals", normals)
+    check_not_below_zero("normal_noise", normal_noise)
+
+    def cylinder(size: int, rng: Rng) -> Floats:
+        turn, radius = _turn(rng), rng.uniform(0.2, 0.5)
+        middle = rng.uniform(-0.5, 0.5, 2) @ turn[:2]
+        angle, along = rng.uniform(0, 2 * np.pi, size), rng.uniform(-1, 1, (size, 1))
+        out = np.column_stack([np.cos(angle), np.sin(angle)]) @ turn[:2]
+        points = middle + (radius + rng.normal(0, noise, (size, 1))) * out + along * turn[2]
+        return np.hstack([points, _rough(out, normal_noise, rng)]) if normals else points
+
+    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
+    return _scene(cylinder, n_structures, _XYZ + _NORMAL if normals else _XYZ, options)
+
+
+def make_cones(
+    n_structures: int = 3,
+    *,
+    normal_noise: float = 0.03,
+    sizes: int | Sequence[int] = 150,
+    noise: float = 0.005,
+    anomaly_share: float = 0.4,
+    random_state: Any = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
+    """Cones of length 2 and half angles of 15 to 35 degrees, evenly covered, with normals;
+    options as in `make_cylinders`.
+
+    >>> make_cones(2, sizes=60, random_state=0).feature_names
+    ['x', 'y', 'z', 'nx', 'ny', 'nz']
+    """
+    check_not_below_zero("normal_noise", normal_noise)
+
+    def cone(size: int, rng: Rng) -> Floats:
+        turn, half = _turn(rng), np.radians(rng.uniform(15, 35))
+        apex = rng.uniform(-0.5, 0.5, 2) @ turn[:2] - turn[2]
+        angle, along = rng.uniform(0, 2 * np.pi, size), 2 * np.sqrt(rng.uniform(0, 1, (size, 1)))
+        out = np.column_stack([np.cos(angle), np.sin(angle)]) @ turn[:2]
+        normal = np.cos(half) * out - np.sin(half) * turn[2]
+        points = apex + along * (turn[2] + np.tan(half) * out)
+        points = points + rng.normal(0, noise, (size, 1)) * normal
+        return np.hstack([points, _rough(normal, normal_noise, rng)])
+
+    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
+    return _scene(cone, n_structures, _XYZ + _NORMAL, options)
+
+
+def make_subspaces(
+    n_structures: int = 3,
+    *,
+    dimension: int = 2,
+    n_features: int = 6,
+    affine: bool = True,
+    sizes: int | Sequence[int] = 100,
+    noise: float = 0.005,
+    anomaly_share: float = 0.4,
+    random_state: Any = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
+    """Cubes of side 2 in random subspaces of n_features dimensions; options as in `make_planes`.
+
+    dimension: that of each subspace, less than n_features.
+    affine: they go by the origin at distances of up to 1; if not, through it.
+    noise: standard deviation of each coordinate off the structure, so that the distance from it
+    is about sqrt(n_features - dimension) times as large.
+
+    >>> make_subspaces(2, dimension=3, n_features=10, random_state=0).data.shape
+    (333, 10)
+    """
+    r, d = check_integer("dimension", dimension, 1), check_integer("n_features", n_features, 2)
+    check_flag("affine", affine)
+    if r >= d:
+        raise ValueError(f"dimension must be less than n_features ({d}), got {r}.")
+
+    def subspace(size: int, rng: Rng) -> Floats:
+        turn = _turn(rng, d)
+        middle = rng.uniform(0, 1) * turn[r] if affine else np.zeros(d)
+        off = rng.normal(0, noise, (size, d - r)) @ turn[r:]
+        return np.asarray(middle + rng.uniform(-1, 1, (size, r)) @ turn[:r] + off)
+
+    names = [f"x{c + 1}" for c in range(d)]
+    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
+    return _scene(subspace, n_structures, names, options)
+
+
+def _turn(rng: Rng, d: int = 3) -> Floats:
+    """(d, d): orthonormal rows, of any direction."""
+    return np.asarray(np.linalg.qr(rng.normal(size=(d, d)))[0].T)
+
+
+def _directions(size: int, rng: Rng) -> Floats:
+    way = rng.normal(size=(size, 3))
+    return np.asarray(way / np.sqrt(np.sum(way**2, axis=1, keepdims=True)))
+
+
+def _rough(normals: Floats, noise: float, rng: Rng) -> Floats:
+    rough = normals + rng.normal(0, noise, normals.shape)
+    return np.asarray(rough / np.sqrt(np.sum(rough**2, axis=1, keepdims=True)))
+
+
+def _scene(structure: Structure, n_structures: int, names: list[str], options: _Options) -> Any:
+    counts = check_sizes("sizes", options.sizes, check_integer("n_structures", n_structures, 1))
+    check_not_below_zero("noise", options.noise)
+    check_share("anomaly_share", options.anomaly_share)
+    stream = Stream.from_random_state(options.random_state).child("solids")
+    parts = [structure(size, stream.child(i).generator()) for i, size in enumerate(counts)]
+    normal = np.concatenate(parts)
+    labels = np.repeat(np.arange(1, len(counts) + 1), counts)
+    n_anomalies = round(len(normal) * options.anomaly_share / (1 - options.anomaly_share))
+    rng = stream.child("anomalies").generator()
+    anomalies = rng.uniform(normal.min(axis=0), normal.max(axis=0), (n_anomalies, len(names)))
+    if names[3:] == _NORMAL:
+        anomalies[:, 3:] = _directions(n_anomalies, rng)
+    return as_bunch(
+        np.concatenate([normal, anomalies]),
+        np.concatenate([labels, np.zeros(n_anomalies, labels.dtype)]),
+        names,
+        options.return_X_y,
+        options.as_frame,
+    )

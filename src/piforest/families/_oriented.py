@@ -1,0 +1,47 @@
+"""What the families of oriented points share: rows (x, y, z, nx, ny, nz)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Floats
+from . import extent
+from .line import Line
+
+ROW = "(x, y, z, nx, ny, nz)"
+# Sine of the angle below which two normals are parallel and determine no direction.
+PARALLEL = 1e-6
+
+
+def extent_of_points(X: Floats) -> float:
+    """The size of the data without the normals, which are no lengths."""
+    return extent(Line(), X[:, :3])
+
+
+def complaint_about_normals(name: str, X: Floats) -> str | None:
+    zero = np.flatnonzero(np.all(X[:, 3:] == 0, axis=1))
+    if len(zero) == 0:
+        return None
+    return (
+        f"family {name!r} needs rows {ROW} with a normal other than 0, of any length; "
+        f"it is 0 in {len(zero)} row(s), the first is row {zero[0]}."
+    )
+
+
+@jit
+def unit(X, i, out):  # type: ignore[no-untyped-def]
+    """out (3,): the unit normal of row i. False, and zeros, where there is none."""
+    x, y, z = X[i, 3], X[i, 4], X[i, 5]
+    length = np.sqrt(x * x + y * y + z * z)
+    known = length > 0.0
+    length = length if known else 1.0
+    out[0] = x / length
+    out[1] = y / length
+    out[2] = z / length
+    return known
+
+
+@jit
+def cross(ax, ay, az, bx, by, bz):  # type: ignore[no-untyped-def]
+    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx

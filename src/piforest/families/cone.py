@@ -1,0 +1,185 @@
+"""Cones in space, from three points with normals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from .._validation import check_not_below_zero
+from ..protocols import Bools, Floats
+from ._oriented import ROW, complaint_about_normals, cross, extent_of_points, unit
+from ._outlines import within_box
+from ._solids import across, span_of_box
+
+# The volume that three unit normals span, or the area between the ways from the apex to three
+# points, below which they are in one plane: the apex or the axis would be anywhere.
+FLAT = 1e-6
+# Sine of an angle that is too small or too near to a right one: a line, or a plane.
+NARROW = 1e-3
+
+
+@dataclass(frozen=True)
+class Cone:
+    """Circular cones, one half, without end. Parameters: apex, unit axis into the cone, cosine
+    and sine of the angle between axis and surface, p = 8.
+
+    Rows (x, y, z, nx, ny, nz), three oriented points: the apex is where their tangent planes
+    meet, and the axis has the same angle to the ways from there to the three points. Normals
+    may have any length but 0, and either sign.
+
+    The residual is sqrt(distance^2 + (normal_weight * distance to the axis * sine of the angle to
+    the surface's normal)^2); normal_weight=0 leaves the normals out. `codimension` is 1, that of
+    points. A sample is degenerate if the three normals lie in one plane (a cylinder, an edge), or
+    if the cone is a line or a plane to a thousandth.
+    """
+
+    normal_weight: float = 0.1
+
+    name: ClassVar[str] = "cone"
+    n_features: ClassVar[int | None] = 6
+    max_models: ClassVar[int] = 1
+    row: ClassVar[str] = ROW
+    # Points and normals move together: not what moving all columns alike does.
+    symmetries: ClassVar[frozenset[str]] = frozenset({"scale"})
+
+    def __post_init__(self) -> None:
+        check_not_below_zero("normal_weight", self.normal_weight)
+
+    def sample_size(self, d: int) -> int:
+        return 3
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def extent(self, X: Floats) -> float:
+        return extent_of_points(X)
+
+    def complaint(self, X: Floats) -> str | None:
+        return complaint_about_normals(self.name, X)
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        params, valid = np.zeros((len(samples), 1, 8)), np.zeros((len(samples), 1), np.bool_)
+        _cones(np.ascontiguousarray(samples), params, valid)
+        return params, valid
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        _distances(X, np.ascontiguousarray(params.T), float(self.normal_weight), out)
+        return out
+
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        """Five rings and eight lines from the apex."""
+        apex, axis, cos, sin = params[:3], params[3:6], params[6], params[7]
+        one, two = across(axis)
+        _, stop = span_of_box(apex, axis, low[:3], high[:3])
+        if stop <= 0:
+            return []
+
+        def points(angle: Floats, along: Floats) -> Floats:
+            out = np.cos(angle)[:, None] * one + np.sin(angle)[:, None] * two
+            at = apex + along[:, None] * (axis + out * sin / cos)
+            return within_box(np.hstack([at, cos * out - sin * axis]), low, high)
+
+        # Not the apex itself, where the surface has no normal.
+        turn, length = np.linspace(0, 2 * np.pi, 100), np.linspace(0, stop, 101)[1:]
+        rings = [points(turn, np.full(100, at)) for at in np.linspace(0, stop, 6)[1:]]
+        return rings + [points(np.full(100, at), length) for at in 2 * np.pi * np.arange(8) / 8]
+
+
+@jit
+def _cones(samples, params, valid):  # type: ignore[no-untyped-def]
+    """O(s)."""
+    N, W, apex = np.empty((3, 3)), np.empty((3, 3)), np.empty(3)
+    for i in range(samples.shape[0]):
+        known = unit(samples[i], 0, N[0])
+        known = unit(samples[i], 1, N[1]) and known
+        known = unit(samples[i], 2, N[2]) and known
+        if not known or not _apex(samples[i], N, apex):
+            continue
+        for a in range(3):
+            square = 0.0
+            for c in range(3):
+                W[a, c] = samples[i, a, c] - samples[i, 0, c] - apex[c]
+                square += W[a, c] * W[a, c]
+            known = known and square > 0.0
+            for c in range(3):
+                W[a, c] /= np.sqrt(square)
+        if not known:
+            continue
+        ax, ay, az = cross(
+            W[1, 0] - W[0, 0], W[1, 1] - W[0, 1], W[1, 2] - W[0, 2],
+            W[2, 0] - W[0, 0], W[2, 1] - W[0, 1], W[2, 2] - W[0, 2],
+        )  # fmt: skip
+        area = np.sqrt(ax * ax + ay * ay + az * az)
+        if not area > FLAT:
+            continue
+        ax, ay, az = ax / area, ay / area, az / area
+        cos = ax * W[0, 0] + ay * W[0, 1] + az * W[0, 2]
+        if cos < 0.0:
+            ax, ay, az, cos = -ax, -ay, -az, -cos
+        sx, sy, sz = cross(ax, ay, az, W[0, 0], W[0, 1], W[0, 2])
+        sin = np.sqrt(sx * sx + sy * sy + sz * sz)
+        if not cos > NARROW or not sin > NARROW:
+            continue
+        for c in range(3):
+            params[i, 0, c] = samples[i, 0, c] + apex[c]
+        params[i, 0, 3] = ax
+        params[i, 0, 4] = ay
+        params[i, 0, 5] = az
+        params[i, 0, 6] = cos
+        params[i, 0, 7] = sin
+        valid[i, 0] = True
+
+
+@jit
+def _apex(points, N, apex):  # type: ignore[no-untyped-def]
+    """Where the planes at right angles to the normals N meet, from the first point."""
+    for c in range(3):
+        apex[c] = 0.0
+    for a in range(3):
+        b, d = (a + 1) % 3, (a + 2) % 3
+        x, y, z = cross(N[b, 0], N[b, 1], N[b, 2], N[d, 0], N[d, 1], N[d, 2])
+        volume = N[a, 0] * x + N[a, 1] * y + N[a, 2] * z
+        if not abs(volume) > FLAT:
+            return False
+        off = 0.0
+        for c in range(3):
+            off += N[a, c] * (points[a, c] - points[0, c])
+        apex[0] += off * x / volume
+        apex[1] += off * y / volume
+        apex[2] += off * z / volume
+    return True
+
+
+@jit
+def _distances(X, params, weight, out):  # type: ignore[no-untyped-def]
+    """O(n m), params (8, m)."""
+    n = np.empty(3)
+    for i in range(X.shape[0]):
+        x, y, z = X[i, 0], X[i, 1], X[i, 2]
+        unit(X, i, n)
+        nx, ny, nz = n[0], n[1], n[2]
+        known = nx * nx + ny * ny + nz * nz > 0.0
+        for j in range(out.shape[1]):
+            vx, vy, vz = x - params[0, j], y - params[1, j], z - params[2, j]
+            ax, ay, az = params[3, j], params[4, j], params[5, j]
+            cos, sin = params[6, j], params[7, j]
+            along = vx * ax + vy * ay + vz * az
+            cx, cy, cz = cross(vx, vy, vz, ax, ay, az)
+            far2 = cx * cx + cy * cy + cz * cz
+            far = np.sqrt(far2)
+            off = far * cos - along * sin
+            # Behind the apex that is the nearest point.
+            off2 = off * off if far * sin + along * cos >= 0.0 else far2 + along * along
+            # A unit normal that is wrong is along c, around the axis, or along the surface.
+            around = nx * cx + ny * cy + nz * cz
+            level = nx * ax + ny * ay + nz * az
+            out_x, out_y, out_z = vx - along * ax, vy - along * ay, vz - along * az
+            outward = nx * out_x + ny * out_y + nz * out_z
+            slip = level * cos * far + outward * sin
+            # Times far, the distance to the axis; where there is no normal it is all wrong.
+            turned2 = around * around + slip * slip if known else far2
+            out[i, j] = np.sqrt(off2 + weight * weight * turned2)

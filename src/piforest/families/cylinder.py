@@ -1,0 +1,179 @@
+"""Cylinders in space, from five points or from two with normals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from .._validation import check_flag, check_not_below_zero
+from ..protocols import Bools, Floats
+from ._five_points import cylinders
+from ._oriented import PARALLEL, ROW, complaint_about_normals, cross, extent_of_points, unit
+from ._outlines import within_box
+from ._solids import across, span_of_box
+
+# Two oriented points whose normals meet at distances from them that differ by more than this
+# share of their sum lie on no common cylinder.
+UNEQUAL = 0.5
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """Infinite circular cylinders. Parameters: a point of the axis, its unit direction, radius.
+
+    normals=False: rows (x, y, z), five points, through which up to six cylinders go.
+    normals=True: rows (x, y, z, nx, ny, nz), two oriented points: the axis is at right angles to
+    both normals and goes through where they meet as seen along it; the radius is the mean of
+    the two distances to there, so the model misses its sample by half their difference.
+    Normals may have any length but 0, and either sign.
+
+    The residual is the distance to the surface; with normals sqrt(distance^2 + (normal_weight *
+    radius * sine of the angle to the surface's normal)^2). A tenth is that normals, which are
+    estimated and rougher than points, only count where they are wrong by several degrees;
+    normal_weight=0 leaves them out. `codimension` is 1 in both cases, that of points.
+
+    A sample is degenerate if five points lie in a plane, or if two normals are parallel or meet
+    at distances of more than one to three.
+    """
+
+    normals: bool = False
+    normal_weight: float = 0.1
+
+    name: ClassVar[str] = "cylinder"
+
+    def __post_init__(self) -> None:
+        check_flag("normals", self.normals)
+        check_not_below_zero("normal_weight", self.normal_weight)
+
+    @property
+    def n_features(self) -> int | None:
+        return 6 if self.normals else 3
+
+    @property
+    def max_models(self) -> int:
+        return 1 if self.normals else 6
+
+    @property
+    def row(self) -> str:
+        return ROW if self.normals else "(x, y, z)"
+
+    @property
+    def symmetries(self) -> frozenset[str]:
+        # Points and normals move together: not what moving all columns alike does.
+        return frozenset({"scale"} if self.normals else {"translation", "rotation", "scale"})
+
+    def sample_size(self, d: int) -> int:
+        return 2 if self.normals else 5
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def extent(self, X: Floats) -> float:
+        return extent_of_points(X)
+
+    def complaint(self, X: Floats) -> str | None:
+        return complaint_about_normals(self.name, X) if self.normals else None
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        s, q = len(samples), self.max_models
+        params, valid = np.zeros((s, q, 7)), np.zeros((s, q), np.bool_)
+        solver = _two_normals if self.normals else cylinders
+        solver(np.ascontiguousarray(samples), params, valid)
+        return params, valid
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        columns = np.ascontiguousarray(params.T)
+        if self.normals and self.normal_weight > 0:
+            _oriented_distances(X, columns, float(self.normal_weight), out)
+        else:
+            _distances(X, columns, out)
+        return out
+
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        """Five rings and eight lines along the axis."""
+        anchor, axis, radius = params[:3], params[3:6], params[6]
+        one, two = across(axis)
+        start, stop = span_of_box(anchor, axis, low[:3], high[:3])
+
+        def points(angle: Floats, along: Floats) -> Floats:
+            out = np.cos(angle)[:, None] * one + np.sin(angle)[:, None] * two
+            at = anchor + radius * out + along[:, None] * axis
+            return within_box(np.hstack([at, out]) if self.normals else at, low, high)
+
+        turn, length = np.linspace(0, 2 * np.pi, 100), np.linspace(start, stop, 100)
+        rings = [points(turn, np.full(100, at)) for at in np.linspace(start, stop, 7)[1:-1]]
+        return rings + [points(np.full(100, at), length) for at in 2 * np.pi * np.arange(8) / 8]
+
+
+@jit
+def _two_normals(samples, params, valid):  # type: ignore[no-untyped-def]
+    """In the plane across both normals the second point is p + t (nx, ny) away from the centre,
+    which is at (s, 0), with the first normal along x. O(s)."""
+    n, k = np.empty(3), np.empty(3)
+    for i in range(samples.shape[0]):
+        known = unit(samples[i], 0, n)
+        known = unit(samples[i], 1, k) and known
+        ux, uy, uz = cross(n[0], n[1], n[2], k[0], k[1], k[2])
+        sine = np.sqrt(ux * ux + uy * uy + uz * uz)
+        if not known or not sine > PARALLEL:
+            continue
+        ux, uy, uz = ux / sine, uy / sine, uz / sine
+        vx, vy, vz = cross(ux, uy, uz, n[0], n[1], n[2])
+        wx = samples[i, 1, 0] - samples[i, 0, 0]
+        wy = samples[i, 1, 1] - samples[i, 0, 1]
+        wz = samples[i, 1, 2] - samples[i, 0, 2]
+        t = -(wx * vx + wy * vy + wz * vz) / sine
+        s = wx * n[0] + wy * n[1] + wz * n[2] + t * (n[0] * k[0] + n[1] * k[1] + n[2] * k[2])
+        both = abs(s) + abs(t)
+        if not both > 0.0 or not abs(abs(s) - abs(t)) <= UNEQUAL * both:
+            continue
+        half = (wx * ux + wy * uy + wz * uz) / 2
+        params[i, 0, 0] = samples[i, 0, 0] + s * n[0] + half * ux
+        params[i, 0, 1] = samples[i, 0, 1] + s * n[1] + half * uy
+        params[i, 0, 2] = samples[i, 0, 2] + s * n[2] + half * uz
+        params[i, 0, 3] = ux
+        params[i, 0, 4] = uy
+        params[i, 0, 5] = uz
+        params[i, 0, 6] = both / 2
+        valid[i, 0] = True
+
+
+@jit
+def _distances(X, params, out):  # type: ignore[no-untyped-def]
+    """|distance to the axis - radius|. O(n m), params (7, m)."""
+    for i in range(X.shape[0]):
+        x, y, z = X[i, 0], X[i, 1], X[i, 2]
+        for j in range(out.shape[1]):
+            vx, vy, vz = x - params[0, j], y - params[1, j], z - params[2, j]
+            cx, cy, cz = cross(vx, vy, vz, params[3, j], params[4, j], params[5, j])
+            out[i, j] = abs(np.sqrt(cx * cx + cy * cy + cz * cz) - params[6, j])
+
+
+@jit
+def _oriented_distances(X, params, weight, out):  # type: ignore[no-untyped-def]
+    """The same with the normals. O(n m), params (7, m)."""
+    n = np.empty(3)
+    for i in range(X.shape[0]):
+        x, y, z = X[i, 0], X[i, 1], X[i, 2]
+        unit(X, i, n)
+        nx, ny, nz = n[0], n[1], n[2]
+        known = nx * nx + ny * ny + nz * nz > 0.0
+        for j in range(out.shape[1]):
+            vx, vy, vz = x - params[0, j], y - params[1, j], z - params[2, j]
+            ux, uy, uz = params[3, j], params[4, j], params[5, j]
+            # c is the way out from the axis, turned by a right angle about it.
+            cx, cy, cz = cross(vx, vy, vz, ux, uy, uz)
+            far2 = cx * cx + cy * cy + cz * cz
+            far = np.sqrt(far2)
+            # A unit normal that is not along the way out is along c or along the axis.
+            around = nx * cx + ny * cy + nz * cz
+            along = nx * ux + ny * uy + nz * uz
+            sine2 = along * along + (around * around / far2 if far2 > 0.0 else 1.0)
+            # On the axis no normal is right, and none is where there is none.
+            sine2 = 1.0 if not known or sine2 > 1.0 else sine2
+            off, turned = far - params[6, j], weight * params[6, j]
+            out[i, j] = np.sqrt(off * off + turned * turned * sine2)

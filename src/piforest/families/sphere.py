@@ -1,0 +1,101 @@
+"""Spheres in any number of dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Bools, Floats
+from ._outlines import within_box
+from ._spans import frame
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """Spheres in d >= 2 dimensions, from d + 1 points. Parameters: centre and radius, p = d + 1.
+    The residual is geometric.
+
+    A sample is degenerate if its points lie on one hyperplane, to a millionth of their spread.
+    """
+
+    name: ClassVar[str] = "sphere"
+    n_features: ClassVar[int | None] = None
+    max_models: ClassVar[int] = 1
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+
+    def sample_size(self, d: int) -> int:
+        return d + 1
+
+    def codimension(self, d: int) -> int:
+        return 1 if d > 1 else 0
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        s, k, _ = samples.shape
+        params, valid = np.zeros((s, k)), np.zeros(s, np.bool_)
+        _spheres(np.ascontiguousarray(samples), params, valid)
+        return params[:, None, :], valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        _distances(X, np.ascontiguousarray(params.T), out)
+        return out
+
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        """A great circle along every two axes: three in space."""
+        angle = np.linspace(0, 2 * np.pi, 200)
+        lines = []
+        for one, two in combinations(range(len(params) - 1), 2):
+            points = np.tile(params[:-1], (len(angle), 1))
+            points[:, one] += params[-1] * np.cos(angle)
+            points[:, two] += params[-1] * np.sin(angle)
+            lines.append(within_box(points, low, high))
+        return lines
+
+
+@jit
+def _spheres(samples, params, valid):  # type: ignore[no-untyped-def]
+    """The centre c relative to the first point has a . c = a . a / 2 for the way a to every
+    other one; a triangular system in the frame of these ways. O(s d^3)."""
+    d = samples.shape[2]
+    A, Q = np.empty((d, d)), np.empty((d, d))
+    order, heights, centre = np.empty(d, np.int64), np.empty(d), np.empty(d)
+    for i in range(samples.shape[0]):
+        for a in range(d):
+            for c in range(d):
+                A[a, c] = samples[i, a + 1, c] - samples[i, 0, c]
+                Q[a, c] = A[a, c]
+        if not frame(Q, order, heights):
+            continue
+        for c in range(d):
+            centre[c] = 0.0
+        for step in range(d):
+            a, missing = order[step], 0.0
+            for c in range(d):
+                missing += A[a, c] * (A[a, c] / 2 - centre[c])
+            for c in range(d):
+                centre[c] += missing / heights[step] * Q[step, c]
+        square = 0.0
+        for c in range(d):
+            square += centre[c] * centre[c]
+            params[i, c] = samples[i, 0, c] + centre[c]
+        params[i, d] = np.sqrt(square)
+        valid[i] = True
+
+
+@jit
+def _distances(X, params, out):  # type: ignore[no-untyped-def]
+    """|distance to the centre - radius|. O(n m d), params (d + 1, m)."""
+    d = X.shape[1]
+    for i in range(X.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = 0.0
+        for c in range(d):
+            for j in range(out.shape[1]):
+                off = X[i, c] - params[c, j]
+                out[i, j] += off * off
+        for j in range(out.shape[1]):
+            out[i, j] = abs(np.sqrt(out[i, j]) - params[d, j])
