@@ -88,7 +88,62 @@ def solve_fundamental(sample):
     return centred(T2.T @ U @ np.diag([S[0], S[1], 0]) @ Vt @ T1)
 
 
+def solve_affinity(sample):
+    """x2 = A x1 + t by linear equations: c1 is the origin, c2 where it goes."""
+    A = np.linalg.solve(np.column_stack([sample[:, :2], np.ones(3)]), sample[:, 2:])
+    return np.concatenate([[0, 0], A[2], A[:2].T.ravel()])
+
+
+def solve_similarity(sample):
+    """a x - b y + tx, b x + a y + ty by linear equations."""
+    rows = []
+    for x, y in sample[:, :2]:
+        rows += [[x, -y, 1, 0], [y, x, 0, 1]]
+    a, b, tx, ty = np.linalg.solve(rows, sample[:, 2:].ravel())
+    return np.array([0, 0, tx, ty, a, -b, b, a])
+
+
+def solve_affine_fundamental(sample):
+    centre = sample.mean(axis=0)
+    return np.concatenate([centre, np.linalg.svd(sample - centre)[2][-1]])
+
+
+def solve_translation(sample):
+    half = sample.shape[1] // 2
+    return sample[0, half:] - sample[0, :half]
+
+
+def solve_rigid(sample):
+    """Kabsch: the rotation by SVD."""
+    c, C = sample[:, :3].mean(axis=0), sample[:, 3:].mean(axis=0)
+    U, _, Vt = np.linalg.svd((sample[:, :3] - c).T @ (sample[:, 3:] - C))
+    sign = np.linalg.det(Vt.T @ U.T)
+    return np.concatenate([c, C, (Vt.T @ np.diag([1, 1, sign]) @ U.T).ravel()])
+
+
+def solve_similarity3d(sample):
+    theta = solve_rigid(sample)
+    theta[6:] *= np.std(sample[:, 3:] - theta[3:6]) / np.std(sample[:, :3] - theta[:3])
+    return theta
+
+
+def solve_vanishing_point(sample):
+    """Where two lines meet, by homogeneous coordinates about the mean."""
+    centre = (sample[:, :2] + sample[:, 2:]).mean(axis=0) / 2
+    lines = [np.cross([*(a - centre), 1], [*(b - centre), 1]) for a, b in sample.reshape(2, 2, 2)]
+    point = np.cross(*lines)
+    return np.concatenate([centre, point / np.linalg.norm(point)])
+
+
 SOLVE = {
+    "affine_fundamental": solve_affine_fundamental,
+    "affinity": solve_affinity,
+    "rigid": solve_rigid,
+    "similarity": solve_similarity,
+    "similarity3d": solve_similarity3d,
+    "translation": solve_translation,
+    "translation3d": solve_translation,
+    "vanishing_point": solve_vanishing_point,
     "line": solve_line,
     "circle": solve_circle,
     "homography": solve_homography,
@@ -126,7 +181,43 @@ def residual_fundamental(x, theta):
     return abs(q @ F @ p) / np.linalg.norm(gradient)
 
 
+def residual_affinity(x, theta):
+    x, A = x - theta[:4], theta[4:].reshape(2, 2)
+    there, back = x[2:] - A @ x[:2], x[:2] - np.linalg.solve(A, x[2:])
+    return sqrt((there @ there + back @ back) / 2)
+
+
+def residual_affine_fundamental(x, theta):
+    return abs((x - theta[:4]) @ theta[4:])
+
+
+def residual_translation(x, theta):
+    half = len(x) // 2
+    return np.linalg.norm(x[:half] + theta - x[half:])
+
+
+def residual_rigid(x, theta):
+    x, M = x - theta[:6], theta[6:].reshape(3, 3)
+    there, back = x[3:] - M @ x[:3], x[:3] - np.linalg.solve(M, x[3:])
+    return sqrt((there @ there + back @ back) / 2)
+
+
+def residual_vanishing_point(x, theta):
+    """The line through the middle and the point, then the distance of an end from it."""
+    a, b = x[:2] - theta[:2], x[2:] - theta[:2]
+    line = np.cross([*((a + b) / 2), 1], theta[2:])
+    return abs(line @ [*a, 1]) / np.linalg.norm(line[:2])
+
+
 RESIDUAL = {
+    "affine_fundamental": residual_affine_fundamental,
+    "affinity": residual_affinity,
+    "rigid": residual_rigid,
+    "similarity": residual_affinity,
+    "similarity3d": residual_rigid,
+    "translation": residual_translation,
+    "translation3d": residual_translation,
+    "vanishing_point": residual_vanishing_point,
     "line": residual_line,
     "circle": residual_circle,
     "homography": residual_homography,

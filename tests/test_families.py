@@ -86,17 +86,18 @@ def test_scaling_by_a_power_of_two_gives_identical_bits(name, power):
 def test_structures_are_found_exactly_near_and_far(family, shift):
     X = on_one_model(family.name) + shift
     _, params, valid = solved(family, X, 200)
-    assert valid.mean() > 0.3
+    assert valid.any(axis=1).mean() > 0.3
     R = family.residuals(X, params[valid])
-    # Every sample of a structure gives that structure; one of three does for seven points.
-    assert np.mean(R.max(axis=0) < 1e-3) > (0.3 if family is SEVEN else 0.95)
+    # Every sample of a structure gives that structure; one of its models does, if it has many.
+    share = 0.95 if family.max_models == 1 else 0.9 / family.max_models
+    assert np.mean(R.max(axis=0) < 1e-3) > share
 
 
 @pytest.mark.parametrize("family", [*map(get_family, NAMES), SEVEN], ids=str)
 def test_repeated_points_are_degenerate(family):
     X = random_rows(family.name)
     k = family.sample_size(X.shape[1])
-    for shift in (0.0, 1e6):
+    for shift in (0.0, 1e6) if k > 1 else ():
         samples = np.stack([X[i : i + k] for i in range(10)]) + shift
         samples[:, 1] = samples[:, 0]
         assert not family.solve(samples)[1].any()

@@ -1,8 +1,8 @@
 """Families of structures: one file each, one line here.
 
 >>> from piforest.families import get_family, list_families
->>> list_families()
-['circle', 'fundamental', 'homography', 'line']
+>>> "affinity" in list_families()
+True
 >>> get_family("fundamental", solver="7-point").max_models
 3
 """
@@ -22,10 +22,18 @@ from ..protocols import Floats, ModelFamily
 FAMILIES = Registry(
     "family",
     {
+        "affine_fundamental": "piforest.families.affine_fundamental:AffineFundamental",
+        "affinity": "piforest.families.affinity:Affinity",
         "circle": "piforest.families.circle:Circle",
         "fundamental": "piforest.families.fundamental:Fundamental",
         "homography": "piforest.families.homography:Homography",
         "line": "piforest.families.line:Line",
+        "rigid": "piforest.families.rigid:Rigid",
+        "similarity": "piforest.families.affinity:Similarity",
+        "similarity3d": "piforest.families.rigid:Similarity3D",
+        "translation": "piforest.families.translation:Translation",
+        "translation3d": "piforest.families.translation:Translation3D",
+        "vanishing_point": "piforest.families.vanishing_point:VanishingPoint",
     },
 )
 
