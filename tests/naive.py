@@ -135,7 +135,65 @@ def solve_vanishing_point(sample):
     return np.concatenate([centre, point / np.linalg.norm(point)])
 
 
+def solve_rotation(sample):
+    """Kabsch on unit rays."""
+    p, q = (np.column_stack([sample[:, 2 * v : 2 * v + 2], [1, 1]]) for v in range(2))
+    p, q = (rays / np.linalg.norm(rays, axis=1, keepdims=True) for rays in (p, q))
+    U, _, Vt = np.linalg.svd(p.T @ q)
+    return (Vt.T @ np.diag([1, 1, np.linalg.det(Vt.T @ U.T)]) @ U.T).ravel()
+
+
+def _essential_equations(E):
+    return np.append((2 * E @ E.T @ E - np.trace(E @ E.T) * E).ravel(), np.linalg.det(E))
+
+
+def _sees(E, p, q):
+    """Do cameras with this E see the matches in front of both? All four poses are tried."""
+    U, _, Vt = np.linalg.svd(E)
+    W = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    for turn in (W, W.T):
+        R = U @ turn @ Vt
+        R = R * np.linalg.det(R)
+        for t in (U[:, 2], -U[:, 2]):
+            # depth2 q - depth1 R p = t, by least squares
+            depths = [np.linalg.lstsq(np.column_stack([b, -R @ a]), t)[0] for a, b in zip(p, q)]
+            if np.min(depths) > 0:
+                return True
+    return False
+
+
+def solve_essential(sample):
+    """All models: the cubic equations, fitted to their values, and the eigenvectors of the
+    multiplication by x of what is left below the third degree."""
+    p, q = (np.column_stack([sample[:, 2 * v : 2 * v + 2], np.ones(5)]) for v in range(2))
+    basis = np.linalg.svd(np.array([np.outer(b, a).ravel() for a, b in zip(p, q)]))[2][5:]
+    powers = [(i, j, k) for i in range(4) for j in range(4 - i) for k in range(4 - i - j)]
+    powers.sort(key=lambda power: (-sum(power), power))
+    places = np.random.default_rng(0).normal(size=(60, 3))
+    monomials = np.array([[np.prod(place ** np.array(m)) for m in powers] for place in places])
+    values = [
+        _essential_equations(np.tensordot([*place, 1], basis, 1).reshape(3, 3)) for place in places
+    ]
+    C = np.linalg.lstsq(monomials, np.array(values))[0].T
+    reduced = np.linalg.solve(C[:, :10], C[:, 10:])
+    times_x = np.zeros((10, 10))
+    for row, (i, j, k) in enumerate(powers[10:]):
+        product = powers.index((i + 1, j, k))
+        times_x[row] = -reduced[product] if product < 10 else np.eye(10)[product - 10]
+    found = []
+    for vector in np.linalg.eig(times_x)[1].T:
+        place = [
+            vector[powers[10:].index(m)] / vector[9] for m in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+        ]
+        E = np.tensordot([*np.real(place), 1], basis, 1).reshape(3, 3)
+        if np.max(np.abs(np.imag(place))) < 1e-9 and _sees(E, p, q):
+            found.append(E.ravel() / np.linalg.norm(E))
+    return np.array(found)
+
+
 SOLVE = {
+    "essential": solve_essential,
+    "rotation": solve_rotation,
     "affine_fundamental": solve_affine_fundamental,
     "affinity": solve_affinity,
     "rigid": solve_rigid,
@@ -210,6 +268,8 @@ def residual_vanishing_point(x, theta):
 
 
 RESIDUAL = {
+    "essential": lambda x, theta: residual_fundamental(x, centred(theta)),
+    "rotation": lambda x, theta: residual_homography(x, centred(theta)),
     "affine_fundamental": residual_affine_fundamental,
     "affinity": residual_affinity,
     "rigid": residual_rigid,

@@ -88,12 +88,29 @@ def segments(n=40, seed=0, point=(900.0, 150.0)):
     return np.concatenate([start, start + rng.uniform(0.1, 0.3, (n, 1)) * (point - start)], axis=1)
 
 
+CALIBRATED = ["essential", "rotation"]
+
+
+def calibrated_matches(n=40, seed=0, t=(0.5, 0.2, 0.3)):
+    """Exact matches of a very wide camera that turns and moves by t, in normalised coordinates."""
+    rng = np.random.default_rng(seed)
+    points = np.column_stack([rng.uniform(-3, 3, (n, 2)), rng.uniform(0.5, 1.5, n)])
+    moved = points @ rotation([0.02, 0.03, 1], 0.3).T + np.asarray(t)
+    return np.concatenate([points[:, :2] / points[:, 2:], moved[:, :2] / moved[:, 2:]], axis=1)
+
+
+def turned_matches(n=40, seed=0):
+    return calibrated_matches(n, seed, (0, 0, 0))
+
+
 def on_one_model(name, n=40, seed=0):
     """Rows that lie on one model of the family."""
     return {
         "affine_fundamental": affine_motion_matches,
         "affinity": affine_matches,
+        "essential": calibrated_matches,
         "rigid": cloud_matches,
+        "rotation": turned_matches,
         "similarity": similarity_matches,
         "similarity3d": scaled_cloud_matches,
         "translation": translation_matches,

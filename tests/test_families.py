@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import naive
 from piforest.families import extent, get_family, list_families, resolve_family
 from scenes import (
+    CALIBRATED,
     circle_points,
     line_points,
     motion_matches,
@@ -23,6 +24,7 @@ EIGHT, SEVEN = get_family("fundamental"), get_family("fundamental", solver="7-po
 
 def random_rows(name, n=30, seed=0, size=100.0):
     d = get_family(name).n_features or 3
+    size = 1.0 if name in CALIBRATED else size
     return np.random.default_rng(seed).uniform(-size, size, (n, d))
 
 
@@ -42,8 +44,11 @@ def test_solver_equals_the_naive_one(name):
     assert valid.any()
     for sample, theta in zip(samples[valid[:, 0]], params[valid[:, 0], 0]):
         ours = family.residuals(X, theta[None])[:, 0]
-        theirs = naive.residuals(name, X, naive.SOLVE[name](sample)[None])[:, 0]
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+        theirs = naive.residuals(name, X, np.atleast_2d(naive.SOLVE[name](sample))).T
+        # A solver of several models may number them as it likes.
+        off = np.abs(np.minimum(theirs, 1e9) - np.minimum(ours, 1e9))
+        nearest = theirs[np.argmin(off.sum(axis=1))]
+        np.testing.assert_allclose(ours, nearest, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,7 +73,7 @@ def test_lines_in_two_and_more_dimensions_agree():
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in CALIBRATED])
 @pytest.mark.parametrize("power", [-20, 3, 20])
 def test_scaling_by_a_power_of_two_gives_identical_bits(name, power):
     family = get_family(name)
@@ -84,7 +89,8 @@ def test_scaling_by_a_power_of_two_gives_identical_bits(name, power):
 @pytest.mark.parametrize("family", [*map(get_family, NAMES), SEVEN], ids=str)
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_structures_are_found_exactly_near_and_far(family, shift):
-    X = on_one_model(family.name) + shift
+    # Calibrated matches have an origin and no far away.
+    X = on_one_model(family.name) + (0 if family.name in CALIBRATED else shift)
     _, params, valid = solved(family, X, 200)
     assert valid.any(axis=1).mean() > 0.3
     R = family.residuals(X, params[valid])

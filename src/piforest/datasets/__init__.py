@@ -1,6 +1,18 @@
 """Scenes with ground truth, and readers of the published sets."""
 
 from .fetch import fetch_adelaidermf
+from .matches import (
+    make_affine_motion_pair,
+    make_affine_pair,
+    make_essential_pair,
+    make_rigid_matches,
+    make_rotation_pair,
+    make_segments,
+    make_similarity3d_matches,
+    make_similarity_pair,
+    make_translation3d_matches,
+    make_translation_pair,
+)
 from .published import data_folder, list_datasets, load_adelaidermf, load_synthetic2d
 from .scenes import make_circle_scene, make_circles, make_lines, make_stair, make_star
 from .stereo import make_motion_pair, make_plane_pair
@@ -11,11 +23,21 @@ __all__ = [
     "list_datasets",
     "load_adelaidermf",
     "load_synthetic2d",
+    "make_affine_motion_pair",
+    "make_affine_pair",
     "make_circle_scene",
     "make_circles",
+    "make_essential_pair",
     "make_lines",
     "make_motion_pair",
     "make_plane_pair",
+    "make_rigid_matches",
+    "make_rotation_pair",
+    "make_segments",
+    "make_similarity3d_matches",
+    "make_similarity_pair",
     "make_stair",
     "make_star",
+    "make_translation3d_matches",
+    "make_translation_pair",
 ]
