@@ -3,6 +3,10 @@
 All take the same options, and all return a Bunch with data (n, d), target (n,): 0 for
 anomalies, else the number of the structure, family and sigma. Structures come first,
 anomalies last.
+
+sigma is the noise of one coordinate. Both ends of a match have it, and so does the minimal
+sample: residuals of true matches are about twice as large. Up to three structures and 40 %
+anomalies that hardly matters; of four among 50 %, affine maps need sigma = 2 * noise.
 """
 
 from __future__ import annotations
