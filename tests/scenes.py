@@ -115,13 +115,81 @@ def moved(family, X, shift):
 
 
 def columns(family, X):
-    row = getattr(family, "row", "").strip("()")
-    return row.split(", ") if row else ["x"] * X.shape[1]
+    row = getattr(family, "row", "").partition(")")[0].removeprefix("(")
+    return row.split(", ") if row.count(",") == X.shape[1] - 1 else ["x"] * X.shape[1]
+
+
+def affine_matches(n=40, seed=0, A=((1.1, 0.3), (-0.2, 0.8))):
+    """Exact matches of one affine map of the image plane, in pixels."""
+    points = np.random.default_rng(seed).uniform(0, 600, (n, 2))
+    return np.concatenate([points, points @ np.transpose(A) + [30, -20]], axis=1)
+
+
+def similarity_matches(n=40, seed=0):
+    return affine_matches(n, seed, [[0.9, -0.5], [0.5, 0.9]])
+
+
+def translation_matches(n=40, seed=0):
+    return affine_matches(n, seed, np.eye(2))
+
+
+def affine_motion_matches(n=40, seed=0):
+    """Exact matches of rigid points under one motion, seen by two affine cameras."""
+    rng = np.random.default_rng(seed)
+    cameras = np.random.default_rng(9).normal(size=(4, 3))
+    return 300 + 100 * rng.uniform(-1, 1, (n, 3)) @ cameras.T
+
+
+def cloud_matches(n=40, seed=0, scale=1.0, angle=0.8):
+    """Exact matches of two point clouds under one motion."""
+    points = np.random.default_rng(seed).uniform(-10, 10, (n, 3))
+    moved = scale * points @ rotation([0.3, -1, 0.5], angle).T + [4, -2, 7]
+    return np.concatenate([points, moved], axis=1)
+
+
+def scaled_cloud_matches(n=40, seed=0):
+    return cloud_matches(n, seed, 0.7)
+
+
+def shifted_cloud_matches(n=40, seed=0):
+    return cloud_matches(n, seed, angle=0.0)
+
+
+def segments(n=40, seed=0, point=(900.0, 150.0)):
+    """Segments of lines through one point."""
+    rng = np.random.default_rng(seed)
+    start = rng.uniform(0, 600, (n, 2))
+    return np.concatenate([start, start + rng.uniform(0.1, 0.3, (n, 1)) * (point - start)], axis=1)
+
+
+CALIBRATED = ["essential", "rotation"]
+
+
+def calibrated_matches(n=40, seed=0, t=(0.5, 0.2, 0.3)):
+    """Exact matches of a very wide camera that turns and moves by t, in normalised coordinates."""
+    rng = np.random.default_rng(seed)
+    points = np.column_stack([rng.uniform(-3, 3, (n, 2)), rng.uniform(0.5, 1.5, n)])
+    moved = points @ rotation([0.02, 0.03, 1], 0.3).T + np.asarray(t)
+    return np.concatenate([points[:, :2] / points[:, 2:], moved[:, :2] / moved[:, 2:]], axis=1)
+
+
+def turned_matches(n=40, seed=0):
+    return calibrated_matches(n, seed, (0, 0, 0))
 
 
 def on_one_model(name, n=40, seed=0):
     """Rows that lie on one model of the family."""
     return {
+        "affine_fundamental": affine_motion_matches,
+        "affinity": affine_matches,
+        "essential": calibrated_matches,
+        "rigid": cloud_matches,
+        "rotation": turned_matches,
+        "similarity": similarity_matches,
+        "similarity3d": scaled_cloud_matches,
+        "translation": translation_matches,
+        "translation3d": shifted_cloud_matches,
+        "vanishing_point": segments,
         "line": line_points,
         "circle": circle_points,
         "ellipse": ellipse_points,

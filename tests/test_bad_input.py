@@ -86,7 +86,7 @@ CASES = [
     (PIF("line", sigma=1, contamination=1.0), X, r"contamination must be .* got 1.0. For 10 % write 0.1"),
     (PIF("line", sigma=1, contamination="some"), X, "contamination must be .* got 'some'"),
     (PIF("line", sigma=1, random_state="x"), X, "random_state must be None, an integer"),
-    (PIF("lime", sigma=1), X, "family must be one of 'circle', .*'line', .*; got 'lime'. Did you mean 'line'?"),
+    (PIF("lime", sigma=1), X, "family must be one of 'aff.*'homography', .*'line'.*; got 'lime'. Did you mean 'line'?"),
     (PIF("homography", sigma=1), X, r"family 'homography' needs 4 columns: rows \(x1, y1, x2, y2\); X has 2 feature"),
     (PIF("circle", sigma=1), np.zeros((9, 3)), r"family 'circle' needs 2 columns; X has 3 feature"),
     (PIF(Picky(), sigma=1), X, "these look like pixels"),

@@ -32,7 +32,20 @@ def test_family_obeys_its_laws(family):
     assert notes[0].startswith("rows are stable")
 
 
-@pytest.mark.parametrize("name", ["line", "circle", "homography"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "line",
+        "circle",
+        "homography",
+        "affinity",
+        "similarity",
+        "affine_fundamental",
+        "translation",
+        "translation3d",
+        "vanishing_point",
+    ],
+)
 def test_minimal_families_go_through_any_sample(name):
     check_family(name)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import naive
 from piforest.families import extent, get_family, list_families, resolve_family
 from scenes import (
+    CALIBRATED,
     circle_points,
     line_points,
     motion_matches,
@@ -24,6 +25,7 @@ EIGHT, SEVEN = get_family("fundamental"), get_family("fundamental", solver="7-po
 
 def random_rows(name, n=30, seed=0, size=100.0):
     d = get_family(name).n_features or 3
+    size = 1.0 if name in CALIBRATED else size
     return np.random.default_rng(seed).uniform(-size, size, (n, d))
 
 
@@ -43,8 +45,11 @@ def test_solver_equals_the_naive_one(name):
     assert valid.any()
     for sample, theta in zip(samples[valid[:, 0]], params[valid[:, 0], 0]):
         ours = family.residuals(X, theta[None])[:, 0]
-        theirs = naive.residuals(name, X, naive.SOLVE[name](sample)[None])[:, 0]
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+        theirs = naive.residuals(name, X, np.atleast_2d(naive.SOLVE[name](sample))).T
+        # A solver of several models may number them as it likes.
+        off = np.abs(np.minimum(theirs, 1e9) - np.minimum(ours, 1e9))
+        nearest = theirs[np.argmin(off.sum(axis=1))]
+        np.testing.assert_allclose(ours, nearest, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,7 +74,7 @@ def test_lines_in_two_and_more_dimensions_agree():
     )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in CALIBRATED])
 @pytest.mark.parametrize("power", [-20, 3, 20])
 def test_scaling_by_a_power_of_two_gives_identical_bits(name, power):
     family = get_family(name)
@@ -85,19 +90,22 @@ def test_scaling_by_a_power_of_two_gives_identical_bits(name, power):
 @pytest.mark.parametrize("family", [*map(get_family, NAMES), SEVEN], ids=str)
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_structures_are_found_exactly_near_and_far(family, shift):
+    # Calibrated matches have an origin and no far away.
+    shift = 0.0 if family.name in CALIBRATED else shift
     X = moved(family, on_one_model(family.name), shift)
     _, params, valid = solved(family, X, 200)
-    assert valid.mean() > 0.3
+    assert valid.any(axis=1).mean() > 0.3
     R = family.residuals(X, params[valid])
-    # Every sample of a structure gives that structure; where it gives several models, one of them.
-    assert np.mean(R.max(axis=0) < 1e-3) > (0.95 if family.max_models == 1 else 0.25)
+    # Every sample of a structure gives that structure; one of its models does, if it has many.
+    share = 0.95 if family.max_models == 1 else 0.9 / family.max_models
+    assert np.mean(R.max(axis=0) < 1e-3) > share
 
 
 @pytest.mark.parametrize("family", [*map(get_family, NAMES), SEVEN], ids=str)
 def test_repeated_points_are_degenerate(family):
     X = random_rows(family.name)
     k = family.sample_size(X.shape[1])
-    for shift in (0.0, 1e6):
+    for shift in (0.0, 1e6) if k > 1 else ():
         samples = np.stack([X[i : i + k] for i in range(10)]) + shift
         samples[:, 1] = samples[:, 0]
         assert not family.solve(samples)[1].any()

@@ -2,6 +2,18 @@
 
 from .curves import make_ellipses, make_parabolas, make_polynomials, make_regressions
 from .fetch import fetch_adelaidermf
+from .matches import (
+    make_affine_motion_pair,
+    make_affine_pair,
+    make_essential_pair,
+    make_rigid_matches,
+    make_rotation_pair,
+    make_segments,
+    make_similarity3d_matches,
+    make_similarity_pair,
+    make_translation3d_matches,
+    make_translation_pair,
+)
 from .published import data_folder, list_datasets, load_adelaidermf, load_synthetic2d
 from .scenes import make_circle_scene, make_circles, make_lines, make_stair, make_star
 from .solids import make_cones, make_cylinders, make_planes, make_spheres, make_subspaces
@@ -13,11 +25,14 @@ __all__ = [
     "list_datasets",
     "load_adelaidermf",
     "load_synthetic2d",
+    "make_affine_motion_pair",
+    "make_affine_pair",
     "make_circle_scene",
     "make_circles",
     "make_cones",
     "make_cylinders",
     "make_ellipses",
+    "make_essential_pair",
     "make_lines",
     "make_motion_pair",
     "make_parabolas",
@@ -25,8 +40,15 @@ __all__ = [
     "make_planes",
     "make_polynomials",
     "make_regressions",
+    "make_rigid_matches",
+    "make_rotation_pair",
+    "make_segments",
+    "make_similarity3d_matches",
+    "make_similarity_pair",
     "make_spheres",
     "make_stair",
     "make_star",
     "make_subspaces",
+    "make_translation3d_matches",
+    "make_translation_pair",
 ]

@@ -1,0 +1,92 @@
+"""Epipolar geometries of distant scenes (affine cameras), from four matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Bools, Floats
+
+# Three differences of matches that span less than this (their volume over the product of
+# their lengths) span no hyperplane, and a normal of which one image has less than this
+# part tells nothing about matches: the points of the other image are collinear.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class AffineFundamental:
+    """Affine epipolar geometries: a moving body seen from afar. Rows (x1, y1, x2, y2);
+    parameters: a match c and a unit normal N, both in four dimensions, N (x - c) = 0;
+    `matrices` gives F with x2' F x1 = 0.
+
+    The residual is the distance to that hyperplane, |N (x - c)|, which is geometric. A
+    sample is degenerate if its matches lie in a plane of the four dimensions (as where a
+    match stands twice), or are collinear in one image.
+    """
+
+    name: ClassVar[str] = "affine_fundamental"
+    n_features: ClassVar[int | None] = 4
+    max_models: ClassVar[int] = 1
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+    views: ClassVar[int] = 2
+    row: ClassVar[str] = "(x1, y1, x2, y2)"
+
+    def sample_size(self, d: int) -> int:
+        return 4
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        steps = samples[:, 1:] - samples[:, :1]
+        centre = samples[:, 0] + np.sum(steps, axis=1) / 4
+        length = np.sqrt(np.sum(steps**2, axis=2, keepdims=True))
+        a, b, c = np.moveaxis(steps / np.where(length > 0, length, np.inf), 1, 0)
+        # Each entry of the normal is a 3 x 3 minor of the differences.
+        normal = np.stack(
+            [_minor(a, b, c, 1, 2, 3), -_minor(a, b, c, 0, 2, 3),
+             _minor(a, b, c, 0, 1, 3), -_minor(a, b, c, 0, 1, 2)], axis=1
+        )  # fmt: skip
+        volume = np.sqrt(np.sum(normal**2, axis=1))
+        valid = volume > FLAT
+        normal /= np.where(valid, volume, np.inf)[:, None]
+        for view in (normal[:, :2], normal[:, 2:]):
+            valid &= np.sum(view**2, axis=1) > FLAT**2
+        return np.concatenate([centre, normal], axis=1)[:, None], valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        _distances(X, np.ascontiguousarray(params.T), out)
+        return out
+
+    def matrices(self, params: Floats) -> Floats:
+        """(m, 3, 3): F in the coordinates of the images, zero but for its last row and column."""
+        centre, normal = params[:, :4], params[:, 4:]
+        F = np.zeros((len(params), 3, 3))
+        F[:, 2, :2], F[:, :2, 2] = normal[:, :2], normal[:, 2:]
+        F[:, 2, 2] = -np.sum(centre * normal, axis=1)
+        return F
+
+
+def _minor(a: Floats, b: Floats, c: Floats, i: int, j: int, k: int) -> Floats:
+    """Determinant of the columns i, j, k of the rows a, b, c."""
+    return np.asarray(
+        a[:, i] * (b[:, j] * c[:, k] - b[:, k] * c[:, j])
+        - a[:, j] * (b[:, i] * c[:, k] - b[:, k] * c[:, i])
+        + a[:, k] * (b[:, i] * c[:, j] - b[:, j] * c[:, i])
+    )
+
+
+@jit
+def _distances(X, params, out):  # type: ignore[no-untyped-def]
+    """|N (x - c)|. O(n m), params (8, m)."""
+    for i in range(X.shape[0]):
+        for j in range(out.shape[1]):
+            first = (X[i, 0] - params[0, j]) * params[4, j] + (X[i, 1] - params[1, j]) * params[
+                5, j
+            ]
+            then = (X[i, 2] - params[2, j]) * params[6, j] + (X[i, 3] - params[3, j]) * params[7, j]
+            out[i, j] = abs(first + then)

@@ -1,0 +1,130 @@
+"""Affine maps between two images, from three matches; similarities, from two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Bools, Floats
+from ._matches import shifts
+
+# Three points whose triangle is flatter than this (height over longest side) are
+# collinear, as for circles.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class _AffineMap:
+    """What both families share: parameters c1, c2 and a 2 x 2 matrix A by rows."""
+
+    n_features: ClassVar[int | None] = 4
+    max_models: ClassVar[int] = 1
+    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+    views: ClassVar[int] = 2
+    row: ClassVar[str] = "(x1, y1, x2, y2)"
+
+    def codimension(self, d: int) -> int:
+        return 2
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        columns = np.ascontiguousarray(params.T)
+        a, b, c, d = columns[4:]
+        with np.errstate(all="ignore"):
+            inverse = np.stack([d, -b, -c, a]) / (a * d - b * c)
+        _transfer_errors(X, columns[:4], columns[4:], inverse, out)
+        return out
+
+    def matrices(self, params: Floats) -> Floats:
+        """(m, 3, 3): the map in the coordinates of the images, x2 = H x1, last row 0, 0, 1."""
+        A = np.tile(np.eye(3), (len(params), 1, 1))
+        A[:, :2, :2] = params[:, 4:].reshape(-1, 2, 2)
+        return np.asarray(shifts(-params[:, 2:4]) @ A @ shifts(params[:, :2]))
+
+
+@dataclass(frozen=True)
+class Affinity(_AffineMap):
+    """Affine maps: small or distant planes. Rows (x1, y1, x2, y2); parameters: points c1 and c2
+    and a 2 x 2 matrix A by rows, x2 - c2 = A (x1 - c1); `matrices` gives H with x2 = H x1.
+
+    The residual is the symmetric transfer error of homographies, sqrt((|x2 - H x1|^2 +
+    |x1 - H^-1 x2|^2) / 2). A sample is degenerate if it is collinear in an image.
+    """
+
+    name: ClassVar[str] = "affinity"
+
+    def sample_size(self, d: int) -> int:
+        return 3
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        u, v = samples[:, 1] - samples[:, 0], samples[:, 2] - samples[:, 0]
+        (u1, v1, area1), (u2, v2, area2) = (
+            _triangle(u[:, :2], v[:, :2]),
+            _triangle(u[:, 2:], v[:, 2:]),
+        )
+        valid = (area1 != 0) & (area2 != 0)
+        det = np.where(valid, area1, np.inf)
+        # A maps u1 to u2 and v1 to v2: their columns times the inverse of (u1, v1).
+        A = np.stack(
+            [
+                (u2[:, 0] * v1[:, 1] - v2[:, 0] * u1[:, 1]) / det,
+                (v2[:, 0] * u1[:, 0] - u2[:, 0] * v1[:, 0]) / det,
+                (u2[:, 1] * v1[:, 1] - v2[:, 1] * u1[:, 1]) / det,
+                (v2[:, 1] * u1[:, 0] - u2[:, 1] * v1[:, 0]) / det,
+            ],
+            axis=1,
+        )
+        params = np.concatenate([samples[:, 0] + (u + v) / 3, A], axis=1)
+        valid &= np.isfinite(params).all(axis=1)
+        return params[:, None], valid[:, None]
+
+
+@dataclass(frozen=True)
+class Similarity(_AffineMap):
+    """Rotation, scale and shift of an image, no reflection. Rows (x1, y1, x2, y2); parameters:
+    points c1 and c2 and a 2 x 2 matrix A by rows, a scale times a rotation,
+    x2 - c2 = A (x1 - c1); `matrices` gives H with x2 = H x1.
+
+    The residual is that of affinities. A sample is degenerate if its two points
+    are one in an image.
+    """
+
+    name: ClassVar[str] = "similarity"
+
+    def sample_size(self, d: int) -> int:
+        return 2
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        step = samples[:, 1] - samples[:, 0]
+        x1, y1, x2, y2 = step.T
+        length2 = x1 * x1 + y1 * y1
+        valid = (length2 > 0) & (x2 * x2 + y2 * y2 > 0)
+        length2 = np.where(valid, length2, np.inf)
+        a, b = (x1 * x2 + y1 * y2) / length2, (x1 * y2 - y1 * x2) / length2
+        params = np.concatenate([samples[:, 0] + step / 2, np.stack([a, -b, b, a], axis=1)], axis=1)
+        return params[:, None], valid[:, None]
+
+
+def _triangle(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
+    """Two sides and twice the signed area of triangles, 0 where they are flat."""
+    area = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
+    sides = [np.sum(side**2, axis=1) for side in (u, v, u - v)]
+    flat = np.abs(area) <= FLAT * np.maximum(np.maximum(sides[0], sides[1]), sides[2])
+    return u, v, np.where(flat, 0.0, area)
+
+
+@jit
+def _transfer_errors(X, c, A, B, out):  # type: ignore[no-untyped-def]
+    """Centres c (4, m), A and its inverse B (4, m). O(n m)."""
+    for i in range(X.shape[0]):
+        for j in range(out.shape[1]):
+            x1, y1 = X[i, 0] - c[0, j], X[i, 1] - c[1, j]
+            x2, y2 = X[i, 2] - c[2, j], X[i, 3] - c[3, j]
+            ax, ay = x2 - (A[0, j] * x1 + A[1, j] * y1), y2 - (A[2, j] * x1 + A[3, j] * y1)
+            bx, by = x1 - (B[0, j] * x2 + B[1, j] * y2), y1 - (B[2, j] * x2 + B[3, j] * y2)
+            error = np.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
+            # Not NaN either, where coordinates are so large that they overflow.
+            out[i, j] = error if error >= 0 else np.inf

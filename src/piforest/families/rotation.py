@@ -1,0 +1,71 @@
+"""Turns of a calibrated camera, from two matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..protocols import Bools, Floats
+from ._calibrated import looks_like_pixels, rays
+from .homography import _transfer_errors
+
+# Two rays with less than this angle between them, in radians, are one: a thousandth of a
+# pixel in a usual image.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Images of a camera that turns and does not move, or of far points. Rows (x1, y1, x2, y2)
+    in normalised coordinates, (pixel - centre) / focal length; parameters: a rotation R by
+    rows, x2 ~ R x1; `matrices` gives R.
+
+    The turn of a sample is the one of least squares between its rays: it goes through the
+    sample only if both pairs of rays form the same angle. The residual is that of
+    homographies, in normalised coordinates. A sample is degenerate if its two points are one
+    in an image.
+    """
+
+    name: ClassVar[str] = "rotation"
+    n_features: ClassVar[int | None] = 4
+    max_models: ClassVar[int] = 1
+    # The cameras may turn about their axes; a shift or another scale would uncalibrate them.
+    symmetries: ClassVar[frozenset[str]] = frozenset({"rotation"})
+    views: ClassVar[int] = 2
+    row: ClassVar[str] = "(x1, y1, x2, y2)"
+
+    def sample_size(self, d: int) -> int:
+        return 2
+
+    def codimension(self, d: int) -> int:
+        return 2
+
+    def complaint(self, X: Floats) -> str | None:
+        return looks_like_pixels(self.name, X)
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        # Two rays determine a frame, half-way between them and across, that treats both alike.
+        along = rays(samples)
+        frames = np.empty((len(samples), 2, 3, 3))
+        between = along[:, :, 0] + along[:, :, 1]
+        apart = along[:, :, 0] - along[:, :, 1]
+        size = np.sqrt(np.sum(apart**2, axis=2, keepdims=True))
+        valid = np.all(size > FLAT, axis=(1, 2))
+        frames[:, :, 0] = between / np.sqrt(np.sum(between**2, axis=2, keepdims=True))
+        frames[:, :, 1] = apart / np.where(size > FLAT, size, np.inf)
+        frames[:, :, 2] = np.cross(frames[:, :, 0], frames[:, :, 1])
+        R = np.sum(frames[:, 1, :, :, None] * frames[:, 0, :, None, :], axis=1)
+        return R.reshape(-1, 1, 9), valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        R = np.ascontiguousarray(params.T)
+        inverse = np.ascontiguousarray(R[[0, 3, 6, 1, 4, 7, 2, 5, 8]])
+        _transfer_errors(X, np.zeros((4, len(params))), R, inverse, out)
+        return out
+
+    def matrices(self, params: Floats) -> Floats:
+        """(m, 3, 3): R."""
+        return np.asarray(params.reshape(-1, 3, 3))

@@ -1,0 +1,85 @@
+"""Vanishing points of line segments, from two segments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .._kernels.jit import jit
+from ..protocols import Bools, Floats
+
+# A segment shorter than this part of its sample's size is a point, and two lines whose
+# homogeneous coordinates, at that size, differ by less than this are one line.
+FLAT = 1e-6
+
+
+@dataclass(frozen=True)
+class VanishingPoint:
+    """Points where the lines of parallel edges meet in an image, also at infinity. Rows
+    (x1, y1, x2, y2) are segments by their end points; parameters: a point c, a vector V and a
+    number w, the vanishing point being c + V / w, or the direction V where w is 0.
+
+    The residual is the distance of the end points from the line through the middle of the
+    segment and the vanishing point, the same for both. It is at most half the length, so
+    that segments of a few sigmas lie on every model: leave them out. A sample is degenerate
+    if both segments lie on one line, or if one of them is a point.
+    """
+
+    name: ClassVar[str] = "vanishing_point"
+    n_features: ClassVar[int | None] = 4
+    max_models: ClassVar[int] = 1
+    # A shift or turn moves both ends alike, so it is none of the four columns as such.
+    symmetries: ClassVar[frozenset[str]] = frozenset({"scale"})
+    row: ClassVar[str] = "(x1, y1, x2, y2), the ends of a segment"
+
+    def sample_size(self, d: int) -> int:
+        return 2
+
+    def codimension(self, d: int) -> int:
+        return 1
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        ends = samples.reshape(-1, 4, 2)
+        steps = ends - ends[:, :1]
+        mean = np.sum(steps, axis=1) / 4
+        around = steps - mean[:, None]
+        size = np.sqrt(np.sum(around**2, axis=(1, 2)))
+        around /= np.where(size > 0, size, np.inf)[:, None, None]
+        (a1, b1, c1, length1), (a2, b2, c2, length2) = _line(around[:, :2]), _line(around[:, 2:])
+        V = np.stack([b1 * c2 - c1 * b2, c1 * a2 - a1 * c2, a1 * b2 - b1 * a2], axis=1)
+        norm = np.sqrt(np.sum(V**2, axis=1))
+        valid = (length1 > FLAT) & (length2 > FLAT) & (norm > FLAT)
+        V /= np.where(valid, norm, np.inf)[:, None]
+        V[:, 2] /= np.where(valid, size, np.inf)
+        return np.concatenate([ends[:, 0] + mean, V], axis=1)[:, None], valid[:, None]
+
+    def residuals(self, X: Floats, params: Floats) -> Floats:
+        out = np.empty((len(X), len(params)))
+        _distances(X, np.ascontiguousarray(params.T), out)
+        return out
+
+
+def _line(ends: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """a x + b y + c = 0 with a unit normal through two ends (s, 2, 2), and their distance."""
+    x, y = (ends[:, 1] - ends[:, 0]).T
+    length = np.sqrt(x * x + y * y)
+    over = np.where(length > 0, length, np.inf)
+    a, b = -y / over, x / over
+    return a, b, -(a * ends[:, 0, 0] + b * ends[:, 0, 1]), length
+
+
+@jit
+def _distances(X, params, out):  # type: ignore[no-untyped-def]
+    """|half the segment x the direction to the vanishing point|. O(n m), params (5, m)."""
+    for i in range(X.shape[0]):
+        hx, hy = (X[i, 2] - X[i, 0]) / 2, (X[i, 3] - X[i, 1]) / 2
+        mx, my = X[i, 0] + hx, X[i, 1] + hy
+        for j in range(out.shape[1]):
+            dx = params[2, j] - params[4, j] * (mx - params[0, j])
+            dy = params[3, j] - params[4, j] * (my - params[1, j])
+            length = np.sqrt(dx * dx + dy * dy)
+            distance = abs(hx * dy - hy * dx) / length
+            # A segment with its middle on the vanishing point lies on it.
+            out[i, j] = distance if length > 0.0 else 0.0
