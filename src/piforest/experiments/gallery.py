@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -25,26 +26,60 @@ _NEIGHBOURS = 30
 
 @dataclass(frozen=True)
 class Scene:
-    """What a family is shown on."""
+    """What a family is shown on: a scene of `piforest.datasets`, with its own noise."""
 
     make: str
-    """the generator in `piforest.datasets`"""
-    noise: float
     about: str
     options: dict[str, Any] = field(default_factory=dict)
     family: Any = None
     """what is passed to the detector; the family of this name without it"""
     columns: tuple[int, ...] | None = None
     """which columns are drawn; all without it"""
-    n_models: Any = "auto"
+    spread: float = 1.0
+    """sigma over the noise, where residuals are made of several coordinates"""
+
+
+def _few(n: int, **options: Any) -> dict[str, Any]:
+    return {"n_structures": n, "anomaly_share": 0.4, **options}
 
 
 SCENES: dict[str, Scene] = {
-    "line": Scene("make_lines", 0.01, "four lines in the plane"),
-    "circle": Scene("make_circles", 0.01, "three circles", {"anomaly_share": 0.4}),
-    "homography": Scene("make_plane_pair", 0.5, "matches of three planes between two images"),
-    "fundamental": Scene("make_motion_pair", 0.5, "matches of three motions between two images"),
-}
+    "line": Scene("make_lines", "four lines", _few(4)),
+    "circle": Scene("make_circles", "three circles", _few(3, noise=0.005)),
+    "ellipse": Scene("make_ellipses", "two ellipses", _few(2)),
+    "parabola": Scene("make_parabolas", "three upright parabolas", _few(3)),
+    "polynomial": Scene("make_polynomials", "two cubic curves", _few(2)),
+    "plane": Scene("make_planes", "three planes in space", _few(3)),
+    "hyperplane": Scene("make_planes", "the same planes: any number of columns", _few(3)),
+    "sphere": Scene("make_spheres", "two spheres", _few(2)),
+    "cylinder": Scene("make_cylinders", "two cylinders, from points alone", _few(2)),
+    "cone": Scene("make_cones", "three cones, points with normals", _few(3), columns=(0, 1, 2)),
+    "subspace": Scene(
+        "make_subspaces", "three planes in six dimensions, two of them drawn", _few(3),
+        columns=(0, 1), spread=2.0,
+    ),
+    "homography": Scene("make_plane_pair", "matches of three planes", _few(3)),
+    "fundamental": Scene("make_motion_pair", "matches of three motions", _few(3)),
+    "essential": Scene("make_essential_pair", "calibrated matches of two motions", _few(2)),
+    "rotation": Scene("make_rotation_pair", "a camera that turns, twice", _few(2)),
+    "affinity": Scene("make_affine_pair", "three affine maps", _few(3)),
+    "similarity": Scene("make_similarity_pair", "three similarities", _few(3)),
+    "translation": Scene("make_translation_pair", "three shifts", _few(3)),
+    "affine_fundamental": Scene("make_affine_motion_pair", "two motions seen from afar", _few(2)),
+    "rigid": Scene("make_rigid_matches", "three motions of a point cloud", _few(3)),
+    "similarity3d": Scene("make_similarity3d_matches", "motions with a scale", _few(3)),
+    "translation3d": Scene("make_translation3d_matches", "shifts of a point cloud", _few(3)),
+    "vanishing_point": Scene("make_segments", "edges in three directions", _few(3)),
+    "linear_regression": Scene(
+        "make_regressions", "three linear laws of three features; target over the first",
+        _few(3, noise=0.01),
+        columns=(0, 3),
+    ),
+    "polynomial_regression": Scene(
+        "make_regressions", "two quadratic laws of two features; target over the first",
+        _few(2, n_features=2, degree=2, sizes=250, noise=0.01), columns=(0, 2),
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,29 +113,49 @@ def gallery(
     return shown
 
 
-def _show(name: str, out: Path, seed: int) -> Shown:
+@dataclass(frozen=True)
+class Tried:
+    """A family on its scene."""
+
+    scene: Scene
+    X: Floats
+    y: Any
+    detector: PreferenceIsolationForest
+    aucs: dict[str, float]
+
+
+def tried(name: str, seed: int = 0) -> Tried:
+    """The scene of a family, and how well it is solved with it and without."""
     scene = SCENES[name]
     family = name if scene.family is None else scene.family
     make = getattr(datasets, scene.make)
-    X, y = make(noise=scene.noise, random_state=seed, return_X_y=True, **scene.options)
-    params = {"n_models": scene.n_models, "random_state": seed}
-    paper = PIF(family, sigma=scene.noise, **params).fit(X)
-    detector = PreferenceIsolationForest(family, **params).fit(X)
+    noise = scene.options.get("noise", signature(make).parameters["noise"].default)
+    made = make(random_state=seed, **scene.options)
+    X, y = made.data, made.target
+    sigma = scene.spread * made.get("sigma", noise)
+    detector = PreferenceIsolationForest(family, random_state=seed).fit(X)
     flat = (X - X.mean(axis=0)) / X.std(axis=0)
     scores = {
-        "PIF": paper.scores_,
+        "PIF": PIF(family, sigma=sigma, random_state=seed).fit(X).scores_,
         "default": detector.scores_,
         "iFor": isolation_forest(X, random_state=seed),
         "LOF": lof(distance_table(flat, "euclidean"), _NEIGHBOURS),
     }
     aucs = {method: float(roc_auc_score(y == 0, each)) for method, each in scores.items()}
-    _draw(out / f"{name}.png", scene, X, y, detector, aucs["default"])
-    row = getattr(resolve_families(family)[0][0], "row", "") or "a point"
-    true = len(np.unique(y[y > 0]))
-    return Shown(name, scene.about, row, len(X), aucs, len(detector.structures_), true)
+    return Tried(scene, X, y, detector, aucs)
 
 
-def _draw(path: Path, scene: Scene, X: Floats, y: Any, detector: Any, auc: float) -> None:
+def _show(name: str, out: Path, seed: int) -> Shown:
+    trial = tried(name, seed)
+    structures = trial.detector.structures_
+    _draw(out / f"{name}.png", trial)
+    row = getattr(trial.detector.models_[0].family, "row", "") or "a point"
+    true = len(np.unique(trial.y[trial.y > 0]))
+    found = len(structures)
+    return Shown(name, trial.scene.about, row, len(trial.X), trial.aucs, found, true)
+
+
+def _draw(path: Path, trial: Tried) -> None:
     import matplotlib as mpl
 
     mpl.use("agg")
@@ -108,10 +163,13 @@ def _draw(path: Path, scene: Scene, X: Floats, y: Any, detector: Any, auc: float
 
     from ..plots import plot_scores, plot_structures, plot_truth
 
-    columns = list(scene.columns or range(X.shape[1]))
-    drawn = X[:, columns]
+    scene, y, detector = trial.scene, trial.y, trial.detector
+    columns = list(scene.columns or range(trial.X.shape[1]))
+    drawn, auc = trial.X[:, columns], trial.aucs["default"]
     space = {"projection": "3d"} if len(columns) in (3, 6) else {}
-    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained", subplot_kw=space)
+    figure, axes = plt.subplots(
+        1, 3, figsize=(12, 5 if space else 4), layout="constrained", subplot_kw=space
+    )
     plot_truth(drawn, y, axes[0], title="the scene")
     plot_scores(drawn, detector.scores_, axes[1], title=f"scores, AUC {auc:.3f}", colorbar=False)
     structures = detector.structures_ if scene.columns is None else _bare(detector.structures_)
@@ -120,7 +178,7 @@ def _draw(path: Path, scene: Scene, X: Floats, y: Any, detector: Any, auc: float
         for ax in axes:
             ax.set_aspect("auto")
     with whole_file(path) as file:
-        figure.savefig(file, dpi=80, format="png")
+        figure.savefig(file, dpi=72, format="png")
     plt.close(figure)
 
 

@@ -22,6 +22,7 @@ class Circle:
 
     name: ClassVar[str] = "circle"
     n_features: ClassVar[int | None] = 2
+    row: ClassVar[str] = "(x, y)"
     max_models: ClassVar[int] = 1
     symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
 

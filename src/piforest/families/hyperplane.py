@@ -23,6 +23,7 @@ class Hyperplane:
 
     name: ClassVar[str] = "hyperplane"
     n_features: ClassVar[int | None] = None
+    row: ClassVar[str] = "of coordinates"
     max_models: ClassVar[int] = 1
     symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
 

@@ -17,6 +17,7 @@ class Line:
 
     name: ClassVar[str] = "line"
     n_features: ClassVar[int | None] = None
+    row: ClassVar[str] = "of coordinates"
     max_models: ClassVar[int] = 1
     symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
 

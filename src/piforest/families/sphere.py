@@ -24,6 +24,7 @@ class Sphere:
 
     name: ClassVar[str] = "sphere"
     n_features: ClassVar[int | None] = None
+    row: ClassVar[str] = "of coordinates"
     max_models: ClassVar[int] = 1
     symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
 

@@ -32,6 +32,7 @@ class Subspace:
 
     name: ClassVar[str] = "subspace"
     n_features: ClassVar[int | None] = None
+    row: ClassVar[str] = "of coordinates"
     max_models: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

@@ -64,14 +64,15 @@ def draw(ax: Any, X: Floats, **look: Any) -> Any:
     else:
         from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
+        had_data = ax.has_data()
         lines = Line3DCollection(ends, lw=1, **colour)
         ax.add_collection(lines)
-        flat = ends.reshape(-1, 3)
-        ax.auto_scale_xyz(*flat.T)
+        ax.auto_scale_xyz(*ends.reshape(-1, 3).T, had_data)
     if "vmin" in look:
         lines.set_clim(look["vmin"], look["vmax"])
     if "label" in look:
         lines.set_label(look["label"])
+    lines.set_alpha(look.get("alpha"))
     return lines
 
 
@@ -84,7 +85,9 @@ def frame(ax: Any, title: str) -> None:
     ax.tick_params(labelsize=8)
     if getattr(ax, "name", "") == "3d":
         ax.set_zlabel("z")
-        ax.set_box_aspect(None, zoom=0.85)
+        ax.set_box_aspect(None, zoom=0.9)
+        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+            axis.set_major_locator(pyplot().MaxNLocator(4))
     else:
         ax.set_facecolor("#f7f7f7")
         ax.label_outer()

@@ -69,7 +69,7 @@ def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title:
     for each in structures:
         rest[each.members] = False
     if rest.any():
-        draw(ax, X[rest], c=GREY, s=5)
+        draw(ax, X[rest], c=GREY, **({"s": 5} if X.shape[1] < 4 else {"alpha": 0.3}))
     for k, each in enumerate(structures):
         colour = COLOURS[k % len(COLOURS)]
         if len(each.members):
