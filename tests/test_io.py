@@ -6,11 +6,13 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from piforest import PIF, PreferenceIsolationForest, VoronoiForest, io
 from piforest._files import whole_file
 from piforest.datasets import make_circles
-from piforest.families import get_family
+from piforest.families import LearnedFamily, from_functions, get_family
 from piforest.metrics import get_metric
 from piforest.preferences import resolve_kernel
 from piforest.sampling import get_sampler
@@ -18,6 +20,33 @@ from piforest.sampling import get_sampler
 X, _ = make_circles(2, sizes=40, anomaly_share=0.3, random_state=0, return_X_y=True)
 MATCHES = np.random.default_rng(0).uniform(0, 500, (40, 4))
 SMALL = {"n_estimators": 8, "random_state": 0}
+
+
+class Own(type(get_family("line"))):
+    """A family that is not in the registry."""
+
+
+class Sampler(type(get_sampler("uniform"))):
+    """A sampler that is not in the registry."""
+
+
+def fit_line(points):
+    return np.polyfit(points[:, 0], points[:, 1], 1)
+
+
+def along_y(X, params):
+    return np.abs(X[:, 1] - np.polyval(params, X[:, 0]))
+
+
+def along_x(X, params):
+    return np.abs(X[:, 0] - np.polyval(params, X[:, 1]))
+
+
+OWN = [
+    Own(),
+    LearnedFamily(DecisionTreeRegressor(max_depth=2), 4),
+    from_functions(fit_line, along_y, sample_size=2, n_features=2, name="slope"),
+]
 
 DETECTORS = [
     (PIF("circle", sigma=0.02, n_models=90, **SMALL), X),
@@ -88,13 +117,77 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
     with pytest.raises(ValueError, match=r"metric=.* cannot be saved.*pickle"):
         forest.save(tmp_path / "m")
 
-    class Own(type(get_family("line"))):
-        pass
-
-    detector = PIF(Own(), sigma=0.02, n_models=50, **SMALL).fit(X)
-    with pytest.raises(ValueError, match=r"family=.* cannot be saved"):
+    detector = PIF("line", sigma=0.02, n_models=50, **SMALL).fit(X)
+    detector.set_params(family=Own())
+    with pytest.raises(ValueError, match=r"family=.* cannot be saved: it was set after fitting"):
         detector.save(tmp_path / "m")
+    for part in ({"kernel": lambda r, sigma: 1 - r / (3 * sigma)}, {"sampler": Sampler()}):
+        detector = PreferenceIsolationForest("line", n_models=50, **part, **SMALL).fit(X)
+        with pytest.raises(ValueError, match=rf"{next(iter(part))}=.* cannot be saved.*pickle"):
+            detector.save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
+@pytest.mark.parametrize("cls", [PIF, PreferenceIsolationForest])
+def test_a_family_of_ones_own_is_passed_again(cls, family, tmp_path):
+    detector = cls(family, sigma=0.02, n_models=50, **SMALL).fit(X)
+    detector.save(tmp_path / "m")
+    loaded = cls.load(tmp_path / "m", family=family)
+    assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
+    assert loaded.family is family
+    assert str(loaded.structures_) == str(detector.structures_)
+    assert np.array_equal(loaded.fit(X).scores_, detector.scores_)
+    with pytest.raises(ValueError, match=rf"family of your own, '{family.name}'.*family=\.\.\."):
+        cls.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        "circle",
+        LearnedFamily(DecisionTreeRegressor(max_depth=1), 4),
+        LearnedFamily(DecisionTreeRegressor(max_depth=2), 4, target=0),
+        LearnedFamily(DecisionTreeRegressor(max_depth=2), 5),
+        LearnedFamily(LinearRegression(), 4),
+        from_functions(fit_line, along_x, sample_size=2, n_features=2, name="slope"),
+        from_functions(lambda p: 0.9 * fit_line(p), along_y, sample_size=2, name="slope"),
+        from_functions(lambda p: 1 / 0, along_y, sample_size=2, name="slope"),
+    ],
+    ids=["circle", "depth", "target", "size", "estimator", "residuals", "fit", "degenerate"],
+)
+def test_another_family_is_refused(family, other, tmp_path):
+    PIF(family, sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
+    with pytest.raises(ValueError, match=rf"is not the one that .* saved with, '{family.name}'"):
+        PIF.load(tmp_path / "m", family=other)
+
+
+def test_a_built_in_family_is_not_passed_again(tmp_path):
+    PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"needs no family of your own; leave family out"):
+        PIF.load(tmp_path / "m", family="circle")
+    VoronoiForest(**SMALL).fit(np.abs(X)).save(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"needs no family of your own; leave family out"):
+        VoronoiForest.load(tmp_path / "m", family="circle")
+
+
+def test_a_family_that_was_set_since_is_not_the_one_to_pass(tmp_path):
+    detector = PIF(OWN[2], sigma=0.02, n_models=50, **SMALL).fit(X)
+    detector.set_params(family="line").save(tmp_path / "m")
+    loaded = PIF.load(tmp_path / "m", family=OWN[2])
+    assert loaded.family == "line"
+    assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
+
+
+def test_lost_parts_of_a_family_of_ones_own_are_a_clear_error(tmp_path):
+    for lost in ("models.0.known.0", "models.0.params"):
+        PIF(OWN[2], sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
+        header, arrays = io.read_archive(tmp_path / "m")
+        arrays.pop(lost)
+        io.write_archive(tmp_path / "m", header, arrays)
+        with pytest.raises(ValueError, match=rf"damaged: .*{lost}"):
+            PIF.load(tmp_path / "m", family=OWN[2])
 
 
 @pytest.mark.parametrize(

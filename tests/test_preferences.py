@@ -87,7 +87,7 @@ def test_families_are_called_with_blocks_of_one_size():
     spied = replace(models, family=Spy())
     embed(X, [spied], resolve_kernel("gaussian"))
     embed(X[:3], [spied], resolve_kernel("gaussian"))
-    assert set(seen) == {block_rows(len(models))}
+    assert set(seen) == {block_rows([models])}
 
 
 def test_several_families_stand_side_by_side():

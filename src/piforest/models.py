@@ -18,6 +18,7 @@ _ROUNDS = 12
 _CHUNK = 16384
 # A table of residuals, that stays in the cache of one core.
 _TABLE_BYTES = 2048 * 1024
+_MOST_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
 
 
 def _join(X: Floats, family: ModelFamily, params: list[Any], samples: list[Any]) -> ModelSet:
+    # A family may not know how many parameters a model has before it finds one.
+    params = [part for part in params if len(part)]
     # By columns: residuals run over all models, parameter by parameter.
     theta, rows = np.asfortranarray(np.concatenate(params)), np.concatenate(samples)
     ones = np.ones(len(theta))
@@ -164,15 +167,18 @@ def _words(X: Floats) -> Any:
     return words
 
 
-def block_rows(m: int) -> int:
-    """How many rows a family is called with, always, for m models: a family whose residuals go
-    through BLAS would round differently in blocks of different size."""
-    return max(8, min(256, _TABLE_BYTES // (8 * m)))
+def block_rows(models: Sequence[ModelSet]) -> int:
+    """How many rows the families are called with, always, for these models: a family whose
+    residuals go through BLAS would round differently in blocks of different size."""
+    if any(getattr(part.family, "slow_calls", False) for part in models):
+        return _MOST_ROWS
+    m = sum(len(part) for part in models)
+    return max(8, min(_MOST_ROWS, _TABLE_BYTES // (8 * m)))
 
 
 def residual_blocks(X: Floats, models: Sequence[ModelSet]) -> Iterator[tuple[slice, Floats]]:
     """Residuals of X to all models, a few rows at a time: which rows, and R (rows, m)."""
-    n, size = len(X), block_rows(sum(len(part) for part in models))
+    n, size = len(X), block_rows(models)
     for start in range(0, n, size):
         block = X[start : start + size]
         if len(block) < size:  # filled up with copies of the last row

@@ -122,7 +122,7 @@ def embed(
     weight = np.concatenate([part.weight for part in models])
     unit, limit = UNIT * weight / weight.max(), kernel.cutoff * scale
     m = len(scale)
-    cells = block_rows(m) * m
+    cells = block_rows(models) * m
     near, data = np.empty(cells + 8, index_dtype(m)), np.empty(cells + 8, np.int8)
     distances, scales = np.empty(cells), np.empty(cells)
     counts = np.empty(len(X), np.int64)

@@ -35,6 +35,10 @@ class ModelFamily(Protocol):
     - `extent(X)`: a robust size of the data in the units of the residuals;
       `piforest.families.extent` is used without it.
     - `views`: how many groups of columns move on their own: 2 for matches; 1 without it.
+    - `exact`: does a model go through its own minimal sample? True without it; False for a
+      family that averages over its sample, or learns from it.
+    - `slow_calls`: True where a call of `residuals` costs much however few the rows are, a loop
+      over the models in Python say; it is then called with 256 rows at once, not fewer.
     - `outline(params, low, high)`: one model (p,) as lines to draw, a list of arrays (., d) of
       points on it, within the box from low to high (d,); nan breaks a line.
     """

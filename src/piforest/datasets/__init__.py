@@ -2,6 +2,7 @@
 
 from .curves import make_ellipses, make_parabolas, make_polynomials, make_regressions
 from .fetch import fetch_adelaidermf
+from .laws import make_piecewise_laws
 from .matches import (
     make_affine_motion_pair,
     make_affine_pair,
@@ -36,6 +37,7 @@ __all__ = [
     "make_lines",
     "make_motion_pair",
     "make_parabolas",
+    "make_piecewise_laws",
     "make_plane_pair",
     "make_planes",
     "make_polynomials",

@@ -144,9 +144,13 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         save_detector(path, self)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model that `save` wrote. Scores are the same, bit for bit."""
-        detector: Self = load_detector(path, cls)
+    def load(cls, path: str | PathLike[str], *, family: Any = None) -> Self:
+        """Read a model that `save` wrote. Scores are the same, bit for bit.
+
+        family: the family that the model was fitted with, where it is not a built-in one; a
+        file cannot hold it. Another one is refused: it has to give the same distances.
+        """
+        detector: Self = load_detector(path, cls, family)
         return detector
 
     def _check_forest_params(self) -> None:

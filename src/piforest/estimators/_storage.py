@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from .._random import SUBSET
 from .._rows import SparseRows
-from ..families import FAMILIES
+from ..families import FAMILIES, resolve_family
 from ..forest import FlatForest, PooledForest
 from ..io import Arrays, damaged, read_archive, write_archive
 from ..metrics import METRICS
@@ -22,6 +23,11 @@ from .embedding import PreferenceEmbedding
 _FOREST = ("roots", "first_child", "seed", "size")
 _MODELS = ("params", "samples", "points", "scale", "weight")
 _REGISTRIES = {"family": FAMILIES, "kernel": KERNELS, "metric": METRICS, "sampler": SAMPLERS}
+# A family of the user's own is not in the file. So many of its models, and the distances of so
+# many points to them, are what it is known by; to this tolerance, since another machine's BLAS
+# rounds otherwise, where a hash would be another one.
+_KNOWN_MODELS, _KNOWN_POINTS = 16, 64
+_KNOWN_TO = 1e-6
 
 
 def save_detector(path: str | PathLike[str], detector: Any) -> None:
@@ -36,10 +42,12 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
         arrays["scores"] = detector.scores_
     for name in _FOREST:
         arrays[f"forest.{name}"] = getattr(pooled.forest, name)
+    embedding = getattr(detector, "embedding_", None)
+    fitted = [] if embedding is None else [models.family for models in embedding.models_]
     # What was fitted is stored beside the parameters, which may have been set since.
     header: dict[str, Any] = {
         "class": type(detector).__name__,
-        "params": _encoded(detector.get_params()),
+        "params": _encoded(detector.get_params(), fitted),
         "metric": _encode("metric", pooled.metric),
         "offset": detector.offset_,
         "n_training": detector._n_training,
@@ -51,37 +59,62 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
         "feature_names_in": getattr(detector, "feature_names_in_", np.empty(0)).tolist(),
     }
     _pack_pool(pooled.pool, header, arrays)
-    if hasattr(detector, "embedding_"):
-        _pack_embedding(detector.embedding_, header, arrays)
+    if embedding is not None:
+        _pack_embedding(embedding, header, arrays)
         arrays["pool.points"] = detector._points
         arrays["subset.points"] = detector._subset_points
     write_archive(path, header, arrays)
 
 
-def load_detector(path: str | PathLike[str], cls: type) -> Any:
-    """The detector of a file, which must be a `cls` or a direct subclass of it."""
+def load_detector(path: str | PathLike[str], cls: type, family: Any = None) -> Any:
+    """The detector of a file, which must be a `cls` or a direct subclass of it.
+
+    family: the family of the user's own that the detector was fitted with, if it was.
+    """
     header, arrays = read_archive(path)
     try:
-        return _detector(path, header, arrays, cls)
+        own = _own_family(path, header, family)
+        return _detector(path, header, arrays, cls, own)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise damaged(path, error) from error
 
 
-def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type) -> Any:
+def _own_family(path: Any, header: dict[str, Any], family: Any) -> Any:
+    """The family that the user has to bring, or None where the file names all it needs."""
+    stored = header.get("embedding", {}).get("families", [])
+    names = [each["own"] for each in stored if "own" in each]
+    if family is None and names:
+        raise ValueError(
+            f"{path} holds a detector with a family of your own, {names[0]!r}, which a file cannot "
+            f"hold: pass it again, {header['class']}.load(path, family=...)."
+        )
+    if family is not None and not names:
+        raise ValueError(
+            f"{path} holds a detector that needs no family of your own; leave family out, got "
+            f"{family!r}."
+        )
+    return None if family is None else resolve_family(family)
+
+
+def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type, own: Any) -> Any:
     kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
     if header["class"] not in kinds:
         raise ValueError(f"{path} holds a {header['class']}, not a {cls.__name__}.")
-    detector: Any = kinds[header["class"]](**_decoded(header["params"]))
+    detector: Any = kinds[header["class"]](**_decoded(header["params"], own))
     trees = (arrays[f"forest.{name}"] for name in _FOREST)
     forest = FlatForest(header["max_samples"], header["branching"], *trees, soft=header["soft"])
     pool, metric = _unpack_pool(header, arrays), _decode("metric", header["metric"])
-    embedding = _unpack_embedding(header["embedding"], arrays) if "embedding" in header else None
+    embedding: Any = None
+    if "embedding" in header:
+        embedding = _unpack_embedding(header["embedding"], arrays, own)
     # Before anything compiled reads them.
     if not forest.is_sound(len(pool)):
         raise damaged(path, "its trees point nowhere")
     n, d = header["n_training"], header["n_features_in"]
-    if not (_pool_fits(pool, metric, embedding, d) and _scores_fit(arrays, len(pool), n)):
+    if not (_pool_fits(pool, metric, embedding, d, own) and _scores_fit(arrays, len(pool), n)):
         raise damaged(path, "its parts do not fit together")
+    if own is not None:
+        _check_known(path, header["embedding"]["families"], embedding.models_, arrays)
     detector.forest_ = PooledForest(metric, pool, forest)
     detector.max_samples_ = forest.max_samples
     detector.offset_ = header["offset"]
@@ -110,11 +143,11 @@ def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type) -> A
     return detector
 
 
-def _pool_fits(pool: Any, metric: Any, embedding: Any, n_features: int) -> bool:
+def _pool_fits(pool: Any, metric: Any, embedding: Any, n_features: int, own: Any) -> bool:
     """Does the pool have a column for each model, or for each feature without an embedding?"""
     width = n_features
     if embedding is not None:
-        if not all(_fits(models, n_features) for models in embedding.models_):
+        if not all(_fits(models, n_features, own) for models in embedding.models_):
             return False
         width = embedding.n_models_
     if isinstance(pool, SparseRows):
@@ -137,12 +170,16 @@ def _scores_fit(arrays: Arrays, pool: int, n: int) -> bool:
     )
 
 
-def _fits(models: ModelSet, d: int) -> bool:
+def _fits(models: ModelSet, d: int, own: Any) -> bool:
     """One row of parameters, one sample, one scale and one weight for each model."""
-    k = models.family.sample_size(d)
-    with np.errstate(all="ignore"):
-        p = models.family.solve(np.zeros((1, k, d)))[0].shape[-1]
     m = len(models)
+    if models.params.ndim != 2 or models.samples.ndim != 2:
+        return False
+    p, k = models.params.shape[1], models.samples.shape[1]
+    if models.family is not own:  # which `_check_known` asks
+        k = models.family.sample_size(d)
+        with np.errstate(all="ignore"):
+            p = models.family.solve(np.zeros((1, k, d)))[0].shape[-1]
     return (
         m > 0
         and models.params.shape == (m, p)
@@ -151,6 +188,47 @@ def _fits(models: ModelSet, d: int) -> bool:
         and models.scale.shape == models.weight.shape == (m,)
         and all(array.dtype == np.float64 for array in (models.params, models.scale, models.weight))
     )
+
+
+def _known(models: ModelSet) -> tuple[Any, Any]:
+    """What a family of the user's own is known by: how far its first points are from its first
+    models, and the same for models that it solves again from their samples; inf for none."""
+    family, few = models.family, models.first(_KNOWN_MODELS)
+    points = few.points[:_KNOWN_POINTS]
+    stored = np.asarray(family.residuals(points, few.params), np.float64)
+    samples = few.points[np.searchsorted(np.unique(few.samples), few.samples)]
+    params, valid = (np.asarray(part) for part in family.solve(samples))
+    again = np.full((len(points), *valid.shape), np.inf)
+    again[:, valid] = family.residuals(points, params[valid])
+    # A solver may number the models of a sample as it likes.
+    return stored, np.sort(again, axis=2).reshape(len(points), -1)
+
+
+def _check_known(path: Any, headers: Any, sets: list[ModelSet], arrays: Arrays) -> None:
+    """Is the family that was passed the one of the file?"""
+    for i, (header, models) in enumerate(zip(headers, sets)):
+        if "own" not in header:
+            continue
+        expected, reason = [arrays[f"models.{i}.known.{j}"] for j in range(2)], None
+        try:
+            with np.errstate(all="ignore"):
+                given = _known(models)
+        except Exception as error:
+            given, reason = None, error
+        if given is None or not all(_alike(*pair) for pair in zip(given, expected)):
+            raise ValueError(
+                f"family={models.family!r} is not the one that {path} was saved with, "
+                f"{header['own']!r}: it does not give the same distances for the same points. Pass "
+                "that one, with the same options and the same versions of what it is made with."
+            ) from reason
+
+
+def _alike(given: Any, expected: Any) -> bool:
+    """To `_KNOWN_TO` of what is usual, so that distances of next to 0 may be any."""
+    finite = expected[np.isfinite(expected)]
+    slack = _KNOWN_TO * float(np.median(finite)) if finite.size else 0.0
+    same = given.shape == expected.shape
+    return same and bool(np.allclose(given, expected, rtol=_KNOWN_TO, atol=slack))
 
 
 def _pack_pool(pool: Any, header: dict[str, Any], arrays: Arrays) -> None:
@@ -171,23 +249,34 @@ def _unpack_pool(header: dict[str, Any], arrays: Arrays) -> Any:
 
 
 def _pack_embedding(embedding: Any, header: dict[str, Any], arrays: Arrays) -> None:
+    families = [models.family for models in embedding.models_]
     header["embedding"] = {
-        "params": _encoded(embedding.get_params()),
+        "params": _encoded(embedding.get_params(), families),
         "kernel": _encode("kernel", embedding.kernel_),
         "sigma": embedding.sigma_,
         "sigma_source": embedding.sigma_source_,
         "n_degenerate": embedding.n_degenerate_,
-        "families": [_encode("family", models.family) for models in embedding.models_],
+        "families": [_encode("family", family, families) for family in families],
     }
+    if sum("own" in each for each in header["embedding"]["families"]) > 1:
+        raise ValueError(
+            "a model file can name one family of your own, these are more: "
+            f"{[family.name for family in families]}. Use pickle to keep them."
+        )
     for i, models in enumerate(embedding.models_):
         for name in _MODELS:
             arrays[f"models.{i}.{name}"] = getattr(models, name)
+        if "own" in header["embedding"]["families"][i]:
+            for j, part in enumerate(_known(models)):
+                arrays[f"models.{i}.known.{j}"] = part
 
 
-def _unpack_embedding(header: dict[str, Any], arrays: Arrays) -> Any:
-    embedding = PreferenceEmbedding(**_decoded(header["params"]))
+def _unpack_embedding(header: dict[str, Any], arrays: Arrays, own: Any) -> Any:
+    embedding = PreferenceEmbedding(**_decoded(header["params"], own))
     embedding.models_ = [
-        ModelSet(_decode("family", family), *(arrays[f"models.{i}.{name}"] for name in _MODELS))
+        ModelSet(
+            _decode("family", family, own), *(arrays[f"models.{i}.{name}"] for name in _MODELS)
+        )
         for i, family in enumerate(header["families"])
     ]
     embedding.kernel_ = _decode("kernel", header["kernel"])
@@ -200,20 +289,21 @@ def _unpack_embedding(header: dict[str, Any], arrays: Arrays) -> Any:
     return embedding
 
 
-def _encoded(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: _encode(name, value) for name, value in params.items()}
+def _encoded(params: dict[str, Any], families: list[Any]) -> dict[str, Any]:
+    return {name: _encode(name, value, families) for name, value in params.items()}
 
 
-def _decoded(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: _decode(name, value) for name, value in params.items()}
+def _decoded(params: dict[str, Any], own: Any) -> dict[str, Any]:
+    return {name: _decode(name, value, own) for name, value in params.items()}
 
 
-def _encode(name: str, value: Any) -> Any:
-    """A parameter as JSON: plain values as they are, registry objects by name and options."""
+def _encode(name: str, value: Any, families: Sequence[Any] = ()) -> Any:
+    """A parameter as JSON: plain values as they are, registry objects by name and options, a
+    family of the user's own by its name alone if it is one of the fitted `families`."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, (list, tuple)) and name == "family":
-        return [_encode(name, each) for each in value]
+        return [_encode(name, each, families) for each in value]
     if isinstance(value, (np.integer, np.floating)):
         return value.item()
     if name == "random_state":
@@ -221,15 +311,23 @@ def _encode(name: str, value: Any) -> Any:
     known = _REGISTRIES[name].name_of(value) if name in _REGISTRIES else None
     if known is not None:
         return {"name": known, "options": dataclasses.asdict(value)}
+    if name == "family" and any(value is family for family in families):
+        return {"own": str(value.name)}
+    if name == "family":
+        raise ValueError(
+            f"family={value!r} cannot be saved: it was set after fitting. Fit again before saving."
+        )
     raise ValueError(
         f"{name}={value!r} cannot be saved: a model file can only name what is built in. "
         "Use pickle to keep objects of your own."
     )
 
 
-def _decode(name: str, value: Any) -> Any:
+def _decode(name: str, value: Any, own: Any = None) -> Any:
     if isinstance(value, list):
-        return [_decode(name, each) for each in value]
+        return [_decode(name, each, own) for each in value]
     if not isinstance(value, dict):
         return value
+    if "own" in value:
+        return own
     return _REGISTRIES[name].get(value["name"], **value["options"])

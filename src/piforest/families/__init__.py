@@ -9,7 +9,8 @@ True
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -18,6 +19,21 @@ from .._random import Stream, choose
 from .._registry import Registry
 from .._validation import check_positive
 from ..protocols import Floats, ModelFamily
+
+if TYPE_CHECKING:
+    from .functions import from_functions
+    from .learned import LearnedFamily
+
+__all__ = [
+    "FAMILIES",
+    "LearnedFamily",
+    "extent",
+    "from_functions",
+    "get_family",
+    "list_families",
+    "resolve_family",
+    "spread",
+]
 
 FAMILIES = Registry(
     "family",
@@ -104,18 +120,40 @@ def resolve_families(family: Any) -> list[tuple[ModelFamily, float]]:
 
 
 def extent(family: ModelFamily, X: Floats) -> float:
-    """A robust size of the data in the units of the residuals.
-
-    Without a method of the family's own: from the median distance between two of
-    at most 500 points, the standard deviation of a column if the points were uniform
-    in a cube. Far points do not move it, and it does not depend on the axes. Where
-    half of the points are one, the standard deviation itself.
-    """
+    """A robust size of the data in the units of the residuals: the family's own, or `spread`."""
     own = getattr(family, "extent", None)
     if own is not None:
         return check_positive(f"extent of family {family.name!r}", float(own(X)))
+    return spread(X)
+
+
+def spread(X: Floats) -> float:
+    """A robust size of the data.
+
+    From the median distance between two of at most 500 points, the standard deviation
+    of a column if the points were uniform in a cube. Far points do not move it, and it
+    does not depend on the axes. Where half of the points are one, the standard
+    deviation itself.
+    """
     d = X.shape[1]
     some = X[choose(Stream(0).child("extent"), len(X), 500)]
     # The last factor is that of two uniform points of a d-cube, to one per cent.
     size = float(np.median(pdist(some))) / np.sqrt(2 * d) * (1 + 0.39 * d**-1.5)
     return size if size > 0 else float(np.sqrt(np.mean(np.var(X, axis=0))))
+
+
+# What families of the user's own are made with, imported when first asked for.
+_MAKERS = {
+    "LearnedFamily": "piforest.families.learned",
+    "from_functions": "piforest.families.functions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MAKERS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_MAKERS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MAKERS])
