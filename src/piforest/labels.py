@@ -20,6 +20,7 @@ _RARELY_RANDOM = (0.02, 0.1)
 _BANDWIDTH = 0.5
 _FEW = 10
 _FEW_NEAR = 5
+_MINORITY = 0.3
 _LEAST_COVER = 0.05
 _MOSTLY = 0.5
 # A point within so many half-widths of a structure belongs to it.
@@ -107,8 +108,8 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     random points that lie near a structure (0.02 to 0.1); and `far`, whether the point lies
     near none of the structures. `null_far` is the same of the random points. Where the
     first vote flags fewer than ten points, there is no density to speak of, and what it
-    flags must be far too; and so must all where more of the anomalies would lie near a
-    structure than random points do.
+    flags must be far too; and so must all where anomalies are a minority and more of them
+    would lie near a structure than random points do.
     """
     covered = float(np.mean(~null_far))
     p = p_values(scores, null)
@@ -123,11 +124,11 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
         flagged = depths < into_valley(depths, cut, farthest)
     least, most = _RARELY_RANDOM
     # Where most points are far, structures may be missing, and more be covered than is known.
-    missing = far.mean() > _MOSTLY
-    rare = most if missing else min(max(least, 2 * covered), most)
+    rare = most if far.mean() > _MOSTLY else min(max(least, 2 * covered), most)
     like_random = p > rare
     anomalous = np.asarray(flagged.astype(int) + far + like_random >= 2)
-    if not missing and _too_many_near(anomalous, far, covered):
+    # Where many are anomalous, random structures are found among them.
+    if anomalous.mean() < _MINORITY and _too_many_near(anomalous, far, covered):
         return anomalous & far
     return anomalous
 
