@@ -34,7 +34,8 @@ EXTRAS = {
     "nonzeros": "{:,.0f} non-zeros",
     "density": "{:.1%} dense",
     "points_per_cpu_s": "{:,.0f} points a CPU second",
-    "models_per_cpu_s": "{:,.0f} models a CPU second",
+    "samples_per_cpu_s": "{:,.0f} samples a CPU second",
+    "valid": "{:.2f} models a sample",
     "speed_up": "{:.2f} times as fast as one thread",
 }
 
