@@ -43,6 +43,19 @@ def _few(n: int, **options: Any) -> dict[str, Any]:
     return {"n_structures": n, "anomaly_share": 0.4, **options}
 
 
+# Means of scenes 0 to 4, 40 % anomalies; `PIF` with the true noise, and the default.
+_LIMITS = [
+    "A sample of k points is useful where all k lie on one structure, which is rare where k is "
+    "large and there are many structures and anomalies; the paper's uniform samples suffer, "
+    "samples of neighbours (the default's) less. With three ellipses in place of two `PIF` has "
+    ".90 and the default .95, with three spheres .94 and .97, with three cylinders .82 and .98; "
+    "quadratic laws of three features take ten records, and leave .60 and .91. Anomalies that "
+    "lie on a structure by chance cannot be told: in the plane they cost about .02.",
+    "",
+    "Planes that meet at a shallow angle, and motions that are nearly one, are found as one "
+    "structure; the scores hardly suffer.",
+]
+
 SCENES: dict[str, Scene] = {
     "line": Scene("make_lines", "four lines", _few(4)),
     "circle": Scene("make_circles", "three circles", _few(3, noise=0.005)),
@@ -205,10 +218,12 @@ def _page(shown: Sequence[Shown]) -> str:
         + f" | {each.found} of {each.true} |"
         for each in shown
     ]
+    lines += ["", *_LIMITS]
     for each in shown:
         family = SCENES[each.name].family
         told = get_family(each.name) if family is None else resolve_families(family)[0][0]
         words = " ".join((type(told).__doc__ or "").split("\n\n")[0].split())
         lines += ["", f"## {each.name}", "", words, ""]
+        lines += [f'`PreferenceIsolationForest("{each.name}").fit(X)`', ""]
         lines += [f"![{each.about}: the scene, scores, structures]({each.name}.png)"]
     return "\n".join(lines) + "\n"
