@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,12 @@ def show(name: str, base: Result | None, here: Result) -> None:
     )
 
 
+def _known(cases: list[str], only: str) -> list[str]:
+    if not cases:
+        sys.exit(f"no case contains {only!r}; run.py --list names them.")
+    return cases
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("base", help="a commit, or a JSON file that run.py wrote")
@@ -68,13 +75,16 @@ def main() -> None:
         if not args.here.is_file():
             sys.exit(f"{args.here} is not there: `make bench` writes it.")
         base, here = (json.loads(Path(p).read_text())["results"] for p in (args.base, args.here))
-        for name in here:
-            if args.only in name:
-                show(name, base.get(name), here[name])
+        for name in _known([name for name in here if args.only in name], args.only):
+            show(name, base.get(name), here[name])
         return
-    with checked_out(args.base) as source:
-        for name in names(args.only):
-            before, after = run_case(name, source), run_case(name, ROOT / "src")
+    # A process that is told to end ends properly, and removes its worktree.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with checked_out(args.base) as source, tempfile.TemporaryDirectory() as caches:
+        # Both compile anew, so that both have the compiler in their memory.
+        old, new = Path(caches) / "old", Path(caches) / "new"
+        for name in _known(names(args.only), args.only):
+            before, after = run_case(name, source, old), run_case(name, ROOT / "src", new)
             if after is None:
                 sys.exit(f"the case {name!r} failed")
             show(name, before, after)

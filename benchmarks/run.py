@@ -57,11 +57,14 @@ def run_here(name: str) -> None:
     print(json.dumps({**result, "peak_mb": (peak - before) / 1024}))
 
 
-def run_case(name: str, source: Path | None = None) -> Result | None:
+def run_case(name: str, source: Path | None = None, cache: Path | None = None) -> Result | None:
     """In a process of its own, with the package of `source`; None where it fails there."""
     environment = dict(os.environ)
     if source is not None:
-        environment["PYTHONPATH"] = str(source)
+        paths = [str(source), environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(cache)
     command = [sys.executable, __file__, "--case", name]
     told = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, check=False)
     return json.loads(told.stdout) if told.returncode == 0 else None
@@ -86,7 +89,10 @@ def machine() -> dict[str, Any]:
     modules = ("piforest", "numpy", "scipy", "sklearn", "numba")
     versions = {module: __import__(module).__version__ for module in modules}
     commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+        ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout.strip()
     cpu = platform.processor() or platform.machine()
     if (info := Path("/proc/cpuinfo")).exists():
@@ -110,7 +116,7 @@ def save(path: Path, results: dict[str, Result]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--out", default="bench.json", type=Path)
+    parser.add_argument("--out", type=Path, help="default: bench.json; none with --only")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -120,6 +126,8 @@ def main() -> None:
     if args.list:
         print(*CASES, sep="\n")
         return
+    if not names(args.only):
+        sys.exit(f"no case contains {args.only!r}; --list names them.")
     results: dict[str, Result] = {}
     print(f"{'':<{WIDE}}{'CPU s':>9}{'wall s':>9}{'peak MB':>9}")
     for name in names(args.only):
@@ -131,7 +139,9 @@ def main() -> None:
     print()
     for name, other, ratio in ratios(results):
         print(f"{name} takes {ratio:.3g} times the CPU of {other}")
-    save(args.out, results)
+    out = args.out or (None if args.only else Path("bench.json"))
+    if out is not None:
+        save(out, results)
 
 
 if __name__ == "__main__":

@@ -182,3 +182,13 @@ def test_compiling_has_a_line_of_its_own_the_first_time(tmp_path):
         told = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
         assert ("piforest: compiling, " in told.stderr) == first
         assert "piforest: 100 trees, " in told.stderr
+
+
+def test_code_of_others_compiles_beside_ours():
+    told = python(
+        "import numba, piforest.estimators\n"
+        "space = {}\n"
+        "exec('def f(x): return x + 1', {'__builtins__': __builtins__}, space)\n"
+        "print(numba.njit(space['f'])(3))"
+    )
+    assert told.stdout.strip() == "4", told.stderr

@@ -268,7 +268,7 @@ def put(at, value):
         {"models__0__params": lambda array: array[:, :1]},
         {"models__0__weight": lambda array: array.astype(int)},
         {"forest__first_child": lambda array: array.astype(float)},
-        {"scores": lambda array: array[:-1]},
+        {"subset.scores": lambda array: array[:-1]},
     ],
     ids=range(17),
 )

@@ -81,8 +81,10 @@ def test_members_of_structures_come_from_the_points_that_stand_for_all(many):
 
 
 def kept(detector, tmp_path):
+    # Pickled first, so that it cannot live on what saving computes.
+    pickled = pickle.loads(pickle.dumps(detector))
     detector.save(tmp_path / "model.pif")
-    return type(detector).load(tmp_path / "model.pif"), pickle.loads(pickle.dumps(detector))
+    return pickled, type(detector).load(tmp_path / "model.pif")
 
 
 def test_a_saved_model_of_many_points_leaves_the_points_behind(many, tmp_path):
@@ -97,6 +99,24 @@ def test_a_saved_model_of_many_points_leaves_the_points_behind(many, tmp_path):
     assert len(detector.scores_) == MANY
     for other in kept(detector, tmp_path):
         assert np.array_equal(other.labels_, detector.labels_)
+
+
+def test_what_was_fitted_does_not_change_with_x():
+    X = make_lines(3, sizes=300, noise=0.01, anomaly_share=0.25, random_state=0).data
+    params = small(pool_size=300, n_models=500)
+    expected = PreferenceIsolationForest("line", **params).fit(X)
+    supports = [each.support for each in expected.structures_]
+    changed = X.copy()
+    detector = PreferenceIsolationForest("line", **params).fit(changed)
+    changed[:] = 0
+    assert np.array_equal(detector.scores_, expected.scores_)
+    assert [each.support for each in detector.structures_] == supports
+
+
+def test_tables_of_distances_are_not_pickled():
+    D = np.abs(np.subtract.outer(*[np.random.default_rng(0).normal(size=400)] * 2))
+    forest = VoronoiForest("precomputed", n_estimators=5, random_state=0).fit(D)
+    assert len(pickle.dumps(forest)) < D.nbytes / 10
 
 
 def test_a_memory_map_is_scored_like_an_array(many, tmp_path):

@@ -333,3 +333,10 @@ def test_roots_within_one_are_all_found(roots):
     for root in alone:
         assert np.abs(found[:count] - root).min() < 1e-4
     assert np.abs(np.polyval(p[::-1], found[:count])).max(initial=0) < 1e-9 * np.abs(p).max()
+
+
+def test_one_far_match_does_not_make_calibrated_ones_pixels():
+    X = datasets.make_essential_pair(random_state=0).data.copy()
+    X[0] = 50
+    assert get_family("essential").complaint(X) is None
+    assert "look like pixels" in get_family("essential").complaint(1000 * X)

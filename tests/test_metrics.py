@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import naive
+from piforest import VoronoiForest
 from piforest._kernels.sparse import mirror
 from piforest._rows import SparseRows, sparse_rows
 from piforest.metrics import as_rows, get_metric, list_metrics, overlap, resolve_metric
@@ -197,6 +198,18 @@ def test_half_of_a_pools_table_is_the_whole_one(name, exact):
         D[start : start + 16, start:] = metric.upper(index, start, min(start + 16, 70))
     mirror(D)
     assert np.array_equal(D, whole)
+
+
+def test_a_subclass_with_other_distances_gets_them_while_fitting():
+    class Squared(Tanimoto):
+        name = "squared"
+
+        def pairwise(self, A, B):
+            return super().pairwise(A, B) ** 2
+
+    X = np.random.default_rng(0).uniform(size=(60, 8))
+    forest = VoronoiForest(Squared(), n_estimators=10, random_state=0).fit(X)
+    assert np.array_equal(forest.scores_, forest.anomaly_score(X))
 
 
 @pytest.mark.parametrize("only", [None, 1, 127])

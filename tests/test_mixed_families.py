@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest
 from piforest.datasets import make_circles, make_lines
-from piforest.families import get_family, resolve_families
+from piforest.families import from_functions, get_family, resolve_families
 
 BOTH = ["line", "circle"]
 
@@ -27,7 +27,7 @@ def test_models_are_drawn_in_the_given_shares(scene):
     for family, sizes in (
         (BOTH, [500, 500]),
         ([("line", 3), ("circle", 1)], [750, 250]),
-        ([("line", 1000), "circle"], [999, 1]),
+        ([("line", 1000), "circle"], [998, 2]),
         ([("line", 1e6), "circle"], [999, 1]),
     ):
         embedding = PreferenceEmbedding(family, n_models=1000, random_state=0).fit(X)
@@ -105,7 +105,37 @@ def test_bad_lists_of_families_are_named(scene, family, message):
         PreferenceIsolationForest(family).fit(scene[0])
 
 
+def test_however_the_shares_every_family_gets_a_model(scene):
+    family = [("line", 1e6), ("circle", 1e6), ("ellipse", 1), ("parabola", 1)]
+    for n_models, sizes in ((4, [1, 1, 1, 1]), (7, [3, 2, 1, 1]), (100, [49, 49, 1, 1])):
+        embedding = PreferenceEmbedding(family, n_models=n_models, random_state=0).fit(scene[0])
+        assert [len(models) for models in embedding.models_] == sizes
+
+
+def test_a_family_without_any_model_is_named_among_several():
+    X = np.column_stack([np.arange(50.0), np.arange(50.0)])
+    with pytest.raises(ValueError, match="leave 'circle' out of the list"):
+        PreferenceIsolationForest(BOTH, n_models=50).fit(X)
+
+
 def test_every_family_needs_a_model(scene):
     with pytest.raises(ValueError, match="n_models must be an integer of at least 2, got 1"):
         PreferenceIsolationForest(BOTH, n_models=1).fit(scene[0])
     assert [share for _, share in resolve_families(BOTH)] == [0.5, 0.5]
+
+
+def test_the_list_that_was_fitted_may_be_passed_again(scene, tmp_path):
+    X, _ = scene
+    upright = from_functions(
+        lambda points: (points[0, 0],),
+        lambda X, theta: np.abs(X[:, 0] - theta[0]),
+        sample_size=1,
+        n_features=2,
+    )
+    detector = PIF(["line", upright], sigma=0.01, n_models=60, random_state=0).fit(X)
+    detector.save(tmp_path / "model.pif")
+    for family in (upright, ["line", upright]):
+        other = PIF.load(tmp_path / "model.pif", family=family)
+        assert np.array_equal(other.anomaly_score(X), detector.anomaly_score(X))
+    with pytest.raises(ValueError, match="family must hold the one of your own"):
+        PIF.load(tmp_path / "model.pif", family=["line", "circle"])

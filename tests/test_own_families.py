@@ -507,3 +507,10 @@ def test_check_family_says_why_nothing_is_learned():
         check_family(LearnedFamily(PCA(4), 3, codimension=1))
     with pytest.raises(BrokenLaw, match="column 5, but X has 3 columns"):
         check_family(LearnedFamily(TREE, 5, target=5))
+
+
+def test_a_classifier_of_a_continuous_target_is_refused():
+    X = make_piecewise_laws(3, noise=0.01, random_state=0).data
+    family = LearnedFamily(DecisionTreeClassifier(max_depth=2), sample_size=6)
+    with pytest.raises(ValueError, match=r"distinct values .* no classes\. Use a regressor"):
+        PIF(family, sigma=0.01, n_models=20).fit(X)

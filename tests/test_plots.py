@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 from matplotlib.path import Path
 
 from piforest import PreferenceIsolationForest, VoronoiForest
-from piforest.datasets import make_circles
+from piforest.datasets import make_circles, make_cylinders
+from piforest.families import get_family
 from piforest.plots import (
     plot_comparison,
     plot_matches,
@@ -134,3 +135,15 @@ def test_the_truth_of_matches_has_anomalies_last():
     assert np.array_equal(np.asarray(lines.get_array()), np.sort(Y == 0))
     with pytest.raises(ValueError, match=r"takes X \(n, 4\) and values \(n,\), got \(50, 2\)"):
         plot_matches(IMAGES, X, SCORES)
+
+
+def test_structures_of_points_with_normals_are_drawn_as_points():
+    X = make_cylinders(2, normals=True, sizes=80, random_state=0).data
+    family = get_family("cylinder", normals=True)
+    detector = PreferenceIsolationForest(family, random_state=0).fit(X)
+    ax = plot_structures(X, detector.structures_)
+    assert ax.name == "3d"
+    assert len(ax.lines) > 0
+    assert len(plot_structures(X[:, :3], detector.structures_).lines) == 0
+    with pytest.raises(ValueError, match=r"pass detector\.structures_"):
+        plot_structures(X, detector)

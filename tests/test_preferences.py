@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import naive
+from piforest import PreferenceEmbedding
 from piforest._random import Stream
 from piforest.families import get_family, list_families
 from piforest.models import block_rows, draw_models, own_models
@@ -189,3 +190,10 @@ def test_own_votes_of_several_families_are_numbered_one_after_the_other():
         assert np.array_equal(
             both[:, columns], dense(embed(X, [part], gaussian, own_models([part])))
         )
+
+
+def test_a_kernel_that_forgets_its_argument_is_refused():
+    X = noisy("line", 60)
+    embedding = PreferenceEmbedding("line", kernel=lambda r, sigma: np.ones(100), n_models=90)
+    with pytest.raises(ValueError, match=r"kernel .*\(r, sigma\) must have shape"):
+        embedding.fit(X).transform(X)

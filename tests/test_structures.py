@@ -140,3 +140,13 @@ def test_reasons_are_given_where_no_structure_is_found():
         detector = PIF("fundamental", sigma=1.0, n_models=50, random_state=0).fit(X)
     assert detector.structures_ == []
     assert "no structure was found" in detector.explain(X[:1])[0].text
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_repeated_points_make_no_structures(times):
+    scene = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0)
+    X, y = np.repeat(scene.data, times, axis=0), np.repeat(scene.target, times)
+    detector = PreferenceIsolationForest("line", random_state=0).fit(X)
+    assert len(detector.structures_) == 4
+    flagged = detector.labels_ == -1
+    assert 2 * np.sum(flagged & (y == 0)) / (flagged.sum() + (y == 0).sum()) > 0.9

@@ -169,14 +169,18 @@ def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
         raise ValueError(complaint)
 
 
-def nothing_valid(family: Any, X: NDArray[np.float64], n_samples: int) -> ValueError:
+class NoModels(ValueError):
+    """Every minimal sample was degenerate."""
+
+
+def nothing_valid(family: Any, X: NDArray[np.float64], n_samples: int) -> NoModels:
     """Every minimal sample was degenerate: say what the data look like."""
     if (X[0] == X).all():
-        return ValueError(
+        return NoModels(
             f"all {len(X)} points are identical, so no {family.name} can be fitted. "
             "Check that the right columns were passed."
         )
-    return ValueError(
+    return NoModels(
         f"every one of {n_samples} random minimal samples was degenerate for family "
         f"{family.name!r} (repeated points, or points in special position such as "
         f"collinear ones). X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; "

@@ -24,7 +24,7 @@ class Nearby:
     sigmas: float
     """the same in units of the structure's noise"""
     support: int
-    """how many training points (of the pool, if there are more) belong to the structure"""
+    """how many training points (of a random 50,000, if there are more) belong to the structure"""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._random import Stream, mix
 from ._validation import check_distances, check_row_numbers, check_shape, nothing_valid, warn_user
-from .protocols import Floats, Ints, ModelFamily, Sampler
+from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
 
 # With this many rounds, each up to 16 times as large as what is missing, all models
 # are found as long as about one sample in fifty is valid.
@@ -157,6 +157,14 @@ def own_models(models: Sequence[ModelSet]) -> OwnModels:
     words, model = words[order], model[order]
     starts = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
     return OwnModels(words[starts], contents[order[starts]], np.append(starts, len(model)), model)
+
+
+def distinct(X: Floats) -> Bools:
+    """(n,) the first of the rows of each content. A point that stands five times is no sign of
+    a structure five times as strong."""
+    first = np.zeros(len(X), np.bool_)
+    first[np.unique(_words(X), return_index=True)[1]] = True
+    return first
 
 
 def _words(X: Floats) -> Any:

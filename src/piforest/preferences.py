@@ -132,7 +132,9 @@ def embed(
             R, limit, scale, starts[rows], ends[rows], skipped, counts[rows], near, distances,
             scales,
         )  # fmt: skip
-        phi = kernel(distances[:found], scales[:found])
+        phi = np.asarray(kernel(distances[:found], scales[:found]), np.float64)
+        # Compiled code that reads beyond an array would find anything there.
+        check_shape(f"kernel {_name(kernel)}(r, sigma)", phi, (int(found),))
         end = fixed_point(phi, unit, counts[rows], near, data)
         if end < 0:
             check_unit_interval(_name(kernel), phi)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._kernels.scales import NO_BAND, count_bins
 from ._random import Stream, mix
-from .models import ModelSet, own_models
+from .models import ModelSet, distinct, own_models
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .scales import (
     BandTable,
@@ -186,15 +186,16 @@ def _bonus(banks: Sequence[Bank], counts: Sequence[Any], leaving: Ints, least: f
 
 def greedy_structures(banks: Sequence[Bank], reach: float) -> list[Structure]:
     """Structures of all points of the banks, by greedy selection alone; without members."""
-    found = greedy(banks, np.ones(len(banks[0].X), np.bool_), reach)
+    found = greedy(banks, distinct(banks[0].X), reach)
     return [each.structure() for each in found]
 
 
 def find_structures(banks: Sequence[Bank], normal: Bools, stream: Stream) -> list[Structure]:
     """The structures of the points that are `normal`, by greedy selection and refinement."""
-    found, least = greedy(banks, normal, REACH, ahead=True), least_of(banks)
+    counted, least = normal & distinct(banks[0].X), least_of(banks)
+    found = greedy(banks, counted, REACH, ahead=True)
     for step in range(_REFINEMENTS):
-        found = _refined(found, normal, least, stream.child(step))
+        found = _refined(found, counted, least, stream.child(step))
     found = sorted((each for each in found if each.log_ratio > least), key=lambda f: -f.log_ratio)
     structures = [each.structure() for each in found]
     cells = members_of(banks[0].X, normal, structures)

@@ -54,7 +54,9 @@ class _Compiling(event.Listener):  # type: ignore[misc]
         self.depth, self.start, self.collects = 0, 0.0, False
 
     def on_start(self, event: Any) -> None:
-        ours = event.data["dispatcher"].py_func.__module__.startswith("piforest.")
+        # What exec makes has no module.
+        module = event.data["dispatcher"].py_func.__module__ or ""
+        ours = module.startswith("piforest.")
         if self.depth == 0 and ours:
             self.start, self.collects = time.perf_counter(), gc.isenabled()
             gc.disable()

@@ -57,7 +57,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def scores_(self) -> Floats:
         """(n,) `anomaly_score` of the training points. If there are more than the pool holds,
-        they are scored when they are first asked for: do not change X before."""
+        they may be scored when they are first asked for: with more than 50,000 rows, do not
+        change X before."""
         check_is_fitted(self, "forest_")
         scores: Floats = self._once("scores", self._score_training)
         return scores
@@ -68,7 +69,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return np.where(-self.scores_ - self.offset_ < 0, -1, 1)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Training data are pickled only where they are few."""
+        """Training data are not pickled where there are many."""
         state: dict[str, Any] = super().__getstate__()
         if state.get("_n_training", 0) > SUBSET:
             state = {**state, "_training": None}
@@ -180,7 +181,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _own_table(self, pooled: PooledForest, rows: Any) -> Floats:
         """Distances (pool, pool); half of them are enough where the metric knows how."""
-        if not hasattr(pooled.metric, "upper"):
+        if not pooled.knows_half:
             return self._blocks(rows, pooled.table, pooled.block_rows)
         n, size = len(rows), pooled.block_rows
         D = np.empty((n, n))
@@ -203,17 +204,19 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.forest_.scores(pool, D)
         self._known = {"pool scores": scores}
         if len(pool_rows) == len(X):
-            self._known["scores"] = scores
+            self._known["scores"], self._training = scores, None
 
     def _score_training(self) -> Floats:
         if self._training is None:
             raise AttributeError(
                 f"the scores of the {self._n_training} training points were not computed before "
-                "this model was saved, and it does not hold the points; anomaly_score(X) and "
-                "predict(X) take them."
+                "this model was saved or copied, and it does not hold the points; "
+                "anomaly_score(X) and predict(X) take them."
             )
         with Progress(self.verbose).stage(f"scores of {self._n_training} points"):
-            return self._blocks(self._training, self._then(self.forest_.scores))
+            scores = self._blocks(self._training, self._then(self.forest_.scores))
+        self._training = None  # not needed any more
+        return scores
 
     def _subset_scores(self) -> Floats:
         """Scores of the training points, or of the 50,000 that stand for them."""
@@ -223,11 +226,15 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return scores
 
     def _score_subset(self) -> Floats:
-        rows = subset(Stream(self._key), self._n_training)
         if "scores" in self._known:
-            return self.scores_[rows]
-        with Progress(self.verbose).stage(f"scores of {len(rows)} points"):
-            return self._blocks(self._training[rows], self._then(self.forest_.scores))
+            return self.scores_[subset(Stream(self._key), self._n_training)]
+        few = self._subset()
+        with Progress(self.verbose).stage(f"scores of {len(few)} points"):
+            return self._blocks(few, self._then(self.forest_.scores))
+
+    def _subset(self) -> Any:
+        """The training rows that stand for all."""
+        return self._training[subset(Stream(self._key), self._n_training)]
 
     def _once(self, name: str, compute: Callable[[], Any]) -> Any:
         if name not in self._known:

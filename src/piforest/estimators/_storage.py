@@ -11,7 +11,7 @@ import numpy as np
 
 from .._random import SUBSET
 from .._rows import SparseRows
-from ..families import FAMILIES, resolve_family
+from ..families import FAMILIES, resolve_families, resolve_family
 from ..forest import FlatForest, PooledForest
 from ..io import Arrays, damaged, read_archive, write_archive
 from ..metrics import METRICS
@@ -38,7 +38,7 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
         "pool.scores": detector._known["pool scores"],
         "pool.rows": detector._pool_rows,
     }
-    if "scores" in detector._known:
+    if "scores" in detector._known and detector._n_training > SUBSET:
         arrays["scores"] = detector.scores_
     for name in _FOREST:
         arrays[f"forest.{name}"] = getattr(pooled.forest, name)
@@ -93,6 +93,12 @@ def _own_family(path: Any, header: dict[str, Any], family: Any) -> Any:
             f"{path} holds a detector that needs no family of your own; leave family out, got "
             f"{family!r}."
         )
+    if isinstance(family, (list, tuple)):
+        # The list that the detector was fitted with: of it, the one that the file cannot hold.
+        brought = [each for each, _ in resolve_families(family) if FAMILIES.name_of(each) is None]
+        if len(brought) != 1:
+            raise ValueError(f"family must hold the one of your own, {names[0]!r}, got {family!r}.")
+        return brought[0]
     return None if family is None else resolve_family(family)
 
 
@@ -125,6 +131,8 @@ def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type, own:
         for name in ("pool scores", "subset scores", "scores")
         if name.replace(" ", ".") in arrays
     }
+    if n <= SUBSET:
+        detector._known["scores"] = arrays["subset.scores"]
     fitted = [detector]
     if embedding is not None:
         detector.embedding_ = embedding

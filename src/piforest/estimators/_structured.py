@@ -158,6 +158,9 @@ class StructuredDetector(Detector):
     def _null_points(self) -> Floats:
         return labels.null_points(self._points, Stream(self._key).child("null"))
 
+    def _subset(self) -> Floats:
+        return self._subset_points
+
     def _find_structures(self) -> list[Structure]:
         """Found in the pool; their members are looked for in all points, or in the 50,000 that
         stand for them."""

@@ -16,6 +16,7 @@ from .._random import Stream, subset
 from .._rows import SparseRows, stack
 from .._threads import in_threads
 from .._validation import (
+    NoModels,
     check_choice,
     check_family_fits,
     check_flag,
@@ -190,9 +191,14 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             # The first of several families draws what it would alone.
             path = ("models",) if at == 0 else ("models", at)
             with Progress(self.verbose).stage(f"{size} models of family {family.name!r}"):
-                models, degenerate = draw_models(
-                    X, family, sampler, size, stream.child(*path), **columns
-                )
+                try:
+                    models, degenerate = draw_models(
+                        X, family, sampler, size, stream.child(*path), **columns
+                    )
+                except NoModels as error:
+                    if len(families) == 1:
+                        raise
+                    raise NoModels(f"{error} Or leave {family.name!r} out of the list.") from None
             drawn.append(models)
             self.n_degenerate_ += degenerate
         rows = subset(stream, len(X)) if rows is None else rows
@@ -319,10 +325,11 @@ def auto_models(n: int, fewest: int = 5000) -> int:
 def _apportioned(
     families: list[tuple[ModelFamily, float]], n_models: int
 ) -> list[tuple[ModelFamily, int]]:
-    """How many models each family gets: its share, at least one, all of them together n_models."""
-    ends = np.round(np.cumsum([share for _, share in families]) * n_models).astype(int)
-    sizes = np.maximum(np.diff(ends, prepend=0), 1)
-    sizes[np.argmax(sizes)] -= sizes.sum() - n_models
+    """How many models each family gets: one, and its share of the others, together n_models."""
+    exact = np.array([share for _, share in families]) * (n_models - len(families))
+    sizes = 1 + np.floor(exact).astype(int)
+    # What is left goes to those that were cut most.
+    sizes[np.argsort(np.floor(exact) - exact, kind="stable")[: n_models - sizes.sum()]] += 1
     return [(family, int(size)) for (family, _), size in zip(families, sizes)]
 
 
@@ -330,7 +337,10 @@ def _column(name: str, values: Any, n: int, dtype: Any) -> Any:
     """A column of fit's optional inputs, as long as X."""
     if values is None:
         return None
-    column = check_array(values, ensure_2d=False, dtype=dtype, input_name=name)
+    try:
+        column = check_array(values, ensure_2d=False, dtype=dtype, input_name=name)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} cannot be used: {error}") from error
     if column.shape != (n,):
         raise ValueError(
             f"{name} must have one value for each of the {n} rows of X, got shape {column.shape}."

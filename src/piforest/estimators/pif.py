@@ -184,7 +184,9 @@ class PreferenceIsolationForest(StructuredDetector):
         X = points
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
         self._points = X[chosen]
-        self._subset_points = X if len(few) == len(X) else X[few]
+        # Copies, so that X may change; all of X where it is small enough.
+        self._subset_points = X[few]
+        X = self._subset_points if len(few) == len(X) else X
         progress = Progress(self.verbose)
         with progress.stage(f"preferences of {len(chosen)} points"):
             pool = as_rows(metric, self.embedding_._embed_all(self._points))

@@ -112,6 +112,8 @@ def gallery(
     out: Path, only: Sequence[str] | None = None, seed: int = 0, say: Callable[[str], None] = print
 ) -> list[Shown]:
     """Write a picture for each family and the page that shows them."""
+    if out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"cannot write to {out}: it is a file, not a folder.")
     out.mkdir(parents=True, exist_ok=True)
     shown = []
     for name in SCENES if only is None else only:
@@ -184,7 +186,7 @@ def _draw(path: Path, trial: Tried) -> None:
         1, 3, figsize=(12, 5 if space else 4), layout="constrained", subplot_kw=space
     )
     plot_truth(drawn, y, axes[0], title="the scene")
-    plot_scores(drawn, detector.scores_, axes[1], title=f"scores, AUC {auc:.3f}", colorbar=False)
+    plot_scores(drawn, detector.scores_, axes[1], title=f"scores, AUC {auc:.3f}")
     structures = detector.structures_ if scene.columns is None else _bare(detector.structures_)
     plot_structures(drawn, structures, axes[2], title=f"{len(structures)} structures found")
     if scene.columns is not None:

@@ -58,7 +58,9 @@ class Cylinder:
 
     @property
     def row(self) -> str:
-        return ROW if self.normals else "(x, y, z)"
+        if self.normals:
+            return ROW
+        return f"(x, y, z), or {ROW} for get_family('cylinder', normals=True)"
 
     @property
     def symmetries(self) -> frozenset[str]:

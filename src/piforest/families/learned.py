@@ -168,6 +168,12 @@ class LearnedFamily:
                 return f"target of family {self.name!r} is column {target}, but X has {d} columns."
             if (X[:, target] == X[0, target]).all():
                 return f"column {target} of X, the target of family {self.name!r}, is constant."
+            classes = len(np.unique(X[:, target]))
+            if self._kind == "class" and classes > max(50, len(X) // 4):
+                return (
+                    f"column {target} of X, the target of family {self.name!r}, has {classes} "
+                    f"distinct values in {len(X)} rows: these are no classes. Use a regressor."
+                )
         rng, reason = np.random.default_rng(0), ""
         for _ in range(_TRIED):
             sample = X[rng.choice(len(X), self._size, replace=False)]

@@ -47,6 +47,15 @@ class PooledForest:
         return PooledForest(self.metric, self.pool, join(grown), self._index)
 
     @property
+    def knows_half(self) -> bool:
+        """Can the metric leave out half of the pool's own table? Not if a subclass changed the
+        distances of the class that can."""
+        owner = {}
+        for kind in reversed(type(self.metric).__mro__):
+            owner.update({name: kind for name in ("upper", "pairwise") if name in vars(kind)})
+        return "upper" in owner and issubclass(owner["upper"], owner["pairwise"])
+
+    @property
     def block_rows(self) -> int:
         """How many rows to score at a time."""
         return max(16, min(256, _TABLE_BYTES // (8 * len(self.pool))))

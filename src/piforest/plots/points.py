@@ -60,11 +60,17 @@ def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title:
     """The structures of a fitted detector, each with its members in its own colour.
 
     X: the training data; structures: `detector.structures_`. What belongs to none is grey.
-    A model is drawn as a line where its family knows how (`outline`).
+    A model is drawn as a line where its family knows how (`outline`) and X has all columns.
     """
+    if hasattr(structures, "structures_"):
+        raise ValueError("plot_structures takes a list of structures: pass detector.structures_.")
+    full = np.asarray(X, np.float64)
+    low, high = full.min(axis=0), full.max(axis=0)
+    oriented = any("nx" in getattr(each.family, "row", "") for each in structures)
+    # Normals are no places: only the points are drawn.
+    X = full[:, :3] if oriented and full.ndim == 2 and full.shape[1] == 6 else full
     X, _ = checked("X", X, np.zeros(len(X)))
     ax = axes(X, ax)
-    low, high = X.min(axis=0), X.max(axis=0)
     rest = np.ones(len(X), np.bool_)
     for each in structures:
         rest[each.members] = False
@@ -74,7 +80,8 @@ def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title:
         colour = COLOURS[k % len(COLOURS)]
         if len(each.members):
             draw(ax, X[each.members], c=colour)
-        if hasattr(each.family, "outline"):
+        drawn = getattr(each.family, "n_features", None) in (None, full.shape[1])
+        if drawn and hasattr(each.family, "outline"):
             for line in each.family.outline(each.params, low, high):
                 ax.plot(*np.asarray(line)[:, : 3 if X.shape[1] == 3 else 2].T, color=colour, lw=0.8)
     frame(ax, title)
