@@ -17,7 +17,7 @@ from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
 _ROUNDS = 12
 _CHUNK = 16384
 # A table of residuals, that stays in the cache of one core.
-_TABLE_BYTES = 2048 * 1024
+_TABLE_BYTES = 1280 * 1024
 _MOST_ROWS = 256
 
 
