@@ -102,7 +102,7 @@ def measure_bands(
         for start in starts
     )  # fmt: skip
     counts = new_counts(models)
-    for part in in_threads(_block_counts, blocks, n_jobs):
+    for part in in_threads(_block_counts, blocks, n_jobs, len(starts)):
         counts += part
     found = _bands(counts, widths, models, models.family.codimension(X.shape[1]))
     return found, None if bins is None else BandTable(widths, bins, counts)

@@ -192,7 +192,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         starts = range(0, n, size)
         tracked = Progress(self.verbose).track(starts, len(starts), "rows")
-        list(in_threads(fill, ((start,) for start in tracked), self.n_jobs))
+        list(in_threads(fill, ((start,) for start in tracked), self.n_jobs, len(starts)))
         mirror(D)
         return D
 
@@ -269,7 +269,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         starts = range(0, len(rows), size)
         tracked = Progress(self.verbose).track(starts, len(starts), "rows")
         blocks = ((rows[start : start + size],) for start in tracked)
-        return np.concatenate(list(in_threads(function, blocks, self.n_jobs)))
+        return np.concatenate(list(in_threads(function, blocks, self.n_jobs, len(starts))))
 
     def _rows_to_score(self, X: Any) -> Any:
         """Validated X, something with a length and slices."""

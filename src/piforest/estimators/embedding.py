@@ -314,7 +314,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         starts = range(0, len(X), _BLOCK)
         tracked = Progress(self.verbose).track(starts, len(starts), "preferences")
         blocks = ((X[start : start + _BLOCK],) for start in tracked)
-        return list(in_threads(function, blocks, self.n_jobs))
+        return list(in_threads(function, blocks, self.n_jobs, len(starts)))
 
 
 def auto_models(n: int, fewest: int = 5000) -> int:
