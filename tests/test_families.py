@@ -286,6 +286,13 @@ def test_a_familys_own_extent_is_used():
     assert extent(Own(), np.zeros((3, 2))) == 42
 
 
+def test_an_unknown_option_is_named_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"family 'parabola' has no option 'turned'; .* 'rotated'"):
+        get_family("parabola", turned=True)
+    with pytest.raises(ValueError, match="family 'circle' has no option 'radius'; its options: n"):
+        get_family("circle", radius=1)
+
+
 def test_registry_errors_name_the_known_and_the_nearest():
     with pytest.raises(
         ValueError, match=r"'homography'.*got 'homografy'. Did you mean 'homography'"

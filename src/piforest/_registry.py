@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from ._validation import unknown_name
@@ -30,4 +30,12 @@ class Registry:
         if not isinstance(name, str) or name not in self.entries:
             raise unknown_name(self.kind, name, self.names())
         module, attribute = self.entries[name].split(":")
-        return getattr(importlib.import_module(module), attribute)(**options)
+        kind = getattr(importlib.import_module(module), attribute)
+        known = [field.name for field in fields(kind) if field.init] if is_dataclass(kind) else []
+        for option in options:
+            if is_dataclass(kind) and option not in known:
+                listed = ", ".join(repr(each) for each in known) or "none"
+                raise ValueError(
+                    f"{self.kind} {name!r} has no option {option!r}; its options: {listed}."
+                )
+        return kind(**options)

@@ -104,6 +104,9 @@ class FunctionFamily:
     max_models: ClassVar[int] = 1
     symmetries: ClassVar[frozenset[str]] = frozenset()
 
+    def __repr__(self) -> str:
+        return f"from_functions({_called(self.fit)}, {_called(self.measure)}, name={self.name!r})"
+
     @property
     def slow_calls(self) -> bool:
         return self.batched is not True
@@ -235,3 +238,7 @@ def _tried(function: Callable[..., Any], *arguments: Floats) -> Any:
 
 def _agree(one: Any, other: Any) -> bool:
     return one.shape == other.shape and np.allclose(one, other, rtol=1e-6, equal_nan=True)
+
+
+def _called(function: Any) -> str:
+    return getattr(function, "__name__", repr(function))
