@@ -122,8 +122,8 @@ def test_bands_equal_the_naive_ones(name):
     )
     assert found.sigma == sigma
     assert np.array_equal(found.width, width)
-    np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(found.gain, gain, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found.gain, gain, rtol=1e-12, atol=1e-13)
     threads, no_table = measure_bands(X, models, own, widths, n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
     assert no_table is None

@@ -50,7 +50,7 @@ _LIMITS = [
     "samples of neighbours (the default's) less. With three ellipses in place of two `PIF` has "
     ".90 and the default .95, with three spheres .94 and .97, with three cylinders .82 and .98; "
     "quadratic laws of three features take ten records, and leave .60 and .91. Anomalies that "
-    "lie on a structure by chance cannot be told: in the plane they cost about .02.",
+    "lie on a structure by chance cannot be told by anyone.",
     "",
     "Planes that meet at a shallow angle, and motions that are nearly one, are found as one "
     "structure; the scores hardly suffer.",
