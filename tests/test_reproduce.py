@@ -12,6 +12,7 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 
 from piforest import cli
+from piforest.cli import reproduce as reproduce_command
 from piforest.experiments import reproduce as reproducing
 from piforest.experiments import run
 from piforest.experiments.account import (
@@ -161,9 +162,9 @@ def test_published_numbers_are_those_of_the_paper():
 
 
 def test_the_command_line_knows_the_same_parts():
-    assert cli._PARTS == PARTS
-    assert cli._parser().parse_args(["reproduce", "--beyond"]).beyond
-    assert not cli._parser().parse_args(["reproduce"]).beyond
+    assert reproduce_command._PARTS == PARTS
+    assert cli.make_parser().parse_args(["reproduce", "--beyond"]).beyond
+    assert not cli.make_parser().parse_args(["reproduce"]).beyond
 
 
 def quickly(jobs):

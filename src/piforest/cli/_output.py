@@ -1,0 +1,44 @@
+"""What commands print: words for people, or one JSON object for machines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from .._files import check_writable
+
+
+class Output:
+    """Standard output of one command, as --json and --quiet ask for."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.json = getattr(args, "json", False)
+        self.quiet = getattr(args, "quiet", False)
+        self.force = getattr(args, "force", False)
+
+    def say(self, text: str = "") -> None:
+        """A line for people."""
+        if not (self.json or self.quiet):
+            print(text, flush=True)
+
+    def result(self, answer: dict[str, Any]) -> None:
+        """The answer for machines; people were told it line by line."""
+        if self.json:
+            print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False), flush=True)
+
+    @property
+    def verbose(self) -> int:
+        """The detectors' `verbose`: stages are shown on a terminal."""
+        return int(sys.stderr.isatty() and not (self.quiet or self.json))
+
+    def check_new(self, *paths: Path | None) -> None:
+        """Say before the work what could not be written after it."""
+        for path in paths:
+            if path is None:
+                continue
+            check_writable(path)
+            if path.exists() and not self.force:
+                raise FileExistsError(f"{path} is there already; --force overwrites it.")
