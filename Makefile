@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo setup test lint bench bench-compare clean
+.PHONY: help demo setup setup-gpu test lint bench bench-compare clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
@@ -11,6 +11,9 @@ demo: .venv/.demo  ## install what the demo needs and run it
 	$(BIN)/piforest demo
 
 setup: .venv/.setup  ## install every extra
+
+setup-gpu: .venv/.setup  ## PyTorch beside it, the CPU build where pip finds one
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 
 test: .venv/.setup  ## run all tests
 	$(BIN)/python -m pytest -n auto
