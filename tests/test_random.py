@@ -60,6 +60,22 @@ def test_choose_takes_all_or_a_sorted_subset():
     assert chosen.max() < 1000
 
 
+@pytest.mark.parametrize(("n", "size"), [(1000, 1), (1000, 999), (5000, 40), (70_000, 50_000)])
+def test_chosen_are_the_rows_with_the_smallest_words(n, size):
+    words = _random.mix(Stream(7).key, np.arange(n))
+    smallest = np.sort(np.argsort(words, kind="stable")[:size])
+    assert np.array_equal(_random.choose(Stream(7), n, size), smallest)
+
+
+def test_choose_survives_words_that_lie_unevenly(monkeypatch):
+    """Where the bound holds too few words, all of them are looked at."""
+    mix = _random.mix
+    monkeypatch.setattr(_random, "mix", lambda key, value: mix(key, value) | np.uint64(2**63))
+    words = _random.mix(Stream(7).key, np.arange(1000))
+    smallest = np.sort(np.argsort(words, kind="stable")[:100])
+    assert np.array_equal(_random.choose(Stream(7), 1000, 100), smallest)
+
+
 def test_children_differ_by_every_step_of_their_path():
     root = Stream(0)
     keys = {root.key, root.child(0).key, root.child(1).key, root.child("a").key}

@@ -43,7 +43,13 @@ def choose(stream: Stream, n: int, size: int) -> NDArray[np.int64]:
     if size >= n:
         return np.arange(n)
     words = mix(stream.key, np.arange(n))
-    return np.sort(np.argpartition(words, size - 1)[:size]).astype(np.int64)
+    # Words are uniform, so a bound is known that nearly always holds `size` of them and few
+    # more: selecting among these is ten times faster than among all.
+    bound = min(1.0, (size + 6 * np.sqrt(size) + 6) / n)
+    few = np.flatnonzero(words <= np.uint64(bound * (2**64 - 2**11)))
+    if len(few) < size:
+        few = np.arange(n)
+    return np.sort(few[np.argpartition(words[few], size - 1)[:size]])
 
 
 # Beyond so many rows, what is measured on all of them is measured on as many.
