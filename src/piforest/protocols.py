@@ -11,6 +11,7 @@ t trees, b branches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,6 +22,8 @@ from ._random import Stream
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+# Arrays of one namespace, NumPy's or another.
+Columns = Sequence[Any]
 
 
 @runtime_checkable
@@ -41,6 +44,12 @@ class ModelFamily(Protocol):
       over the models in Python say; it is then called with 256 rows at once, not fewer.
     - `outline(params, low, high)`: one model (p,) as lines to draw, a list of arrays (., d) of
       points on it, within the box from low to high (d,); nan breaks a line.
+    - `formula(x, theta, xp)`: the residuals (n, m) once more, for other devices: x are the d
+      columns (n, 1) of the points, theta the columns (1, m) of the parameters, xp the namespace,
+      the module numpy or torch. Elementwise operations only, in either precision: no loops over
+      values, no decisions but by `xp.where`. Agrees with `residuals`.
+    - `prepared(params)`: (m, p) to (m, p'), what depends on the parameters alone (an inverse),
+      computed once in NumPy; `formula` gets the columns of this. The parameters without it.
     """
 
     @property

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 from ._outlines import within_box
 
 # Three points whose triangle is flatter than this (height over longest side) are
@@ -49,10 +50,15 @@ class Circle:
         params = np.column_stack([centre + samples[:, 0], radius])
         return params[:, None, :], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        dx, dy = x[0] - theta[0], x[1] - theta[1]
+        return abs(xp.sqrt(dx * dx + dy * dy) - theta[2])
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         angle = np.linspace(0, 2 * np.pi, 400)

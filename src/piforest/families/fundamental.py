@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
 from .._validation import check_choice
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
 from ._matches import normalised, scales, shifts, with_centres
+from ._namespace import tensors_too
 
 # A pivot of the linear system, relative to the first, below which the matches do
 # not determine it: a match stands twice, or all lie on one plane, but for rounding.
@@ -67,16 +69,34 @@ class Fundamental:
         F = F * (scales(frames, 1)[:, :, None] * scales(frames, 0)[:, None, :])[:, None]
         return with_centres(frames, F), valid
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         columns = np.ascontiguousarray(params.T)
         _sampson(X, columns[:4], columns[4:], out)
         return out
 
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        return sampson([at - c for at, c in zip(x, theta)], theta[4:], xp)
+
     def matrices(self, params: Floats) -> Floats:
         """(m, 3, 3): F in the coordinates of the images, up to a factor."""
         left = shifts(params[:, 2:4]).transpose(0, 2, 1)
         return np.asarray(left @ params[:, 4:].reshape(-1, 3, 3) @ shifts(params[:, :2]))
+
+
+def sampson(x: Columns, F: Columns, xp: Any) -> Any:
+    """`_sampson` in any namespace, of matches relative to the centres."""
+    x1, y1, x2, y2 = x
+    ax = F[0] * x1 + F[1] * y1 + F[2]
+    ay = F[3] * x1 + F[4] * y1 + F[5]
+    az = F[6] * x1 + F[7] * y1 + F[8]
+    bx = F[0] * x2 + F[3] * y2 + F[6]
+    by = F[1] * x2 + F[4] * y2 + F[7]
+    error = abs(x2 * ax + y2 * ay + az)
+    distance = error / xp.sqrt(ax * ax + ay * ay + bx * bx + by * by)
+    distance = xp.where(error == 0, 0.0, distance)
+    return xp.where(distance >= 0, distance, inf)
 
 
 @jit

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
 from ._matches import normalised, scales, shifts, with_centres
+from ._namespace import tensors_too
 
 # Twice the area of a triangle of matches, in coordinates of spread sqrt(2), below
 # which the three are collinear: less than a thousandth of a pixel in a usual image.
@@ -48,20 +50,45 @@ class Homography:
         M *= scales(frames, 0)[:, None, :] / scales(frames, 1)[:, :, None]
         return with_centres(frames, M[:, None]), valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         columns = np.ascontiguousarray(params.T)
-        # Not by LAPACK: its pivots, and so the last bit, would depend on the unit of length.
-        inverse = np.empty((len(params), 3, 3))
-        _invert_all(params[:, 4:].reshape(-1, 3, 3), inverse)
-        G = np.ascontiguousarray(inverse.reshape(-1, 9).T)
-        _transfer_errors(X, columns[:4], columns[4:], G, out)
+        _transfer_errors(X, columns[:4], columns[4:], _inverses(params), out)
         return out
+
+    def prepared(self, params: Floats) -> Floats:
+        """(m, 22): the inverse of M after it."""
+        return np.concatenate([params.T, _inverses(params)]).T
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        return transfer_error([at - c for at, c in zip(x, theta)], theta[4:13], theta[13:], xp)
 
     def matrices(self, params: Floats) -> Floats:
         """(m, 3, 3): H in the coordinates of the images, up to a positive factor."""
         back = shifts(-params[:, 2:4])
         return np.asarray(back @ params[:, 4:].reshape(-1, 3, 3) @ shifts(params[:, :2]))
+
+
+def transfer_error(x: Columns, H: Columns, G: Columns, xp: Any) -> Any:
+    """`_transfer_errors` in any namespace, of matches relative to the centres."""
+    x1, y1, x2, y2 = x
+    w2 = H[6] * x1 + H[7] * y1 + H[8]
+    w1 = G[6] * x2 + G[7] * y2 + G[8]
+    ax = x2 - (H[0] * x1 + H[1] * y1 + H[2]) / w2
+    ay = y2 - (H[3] * x1 + H[4] * y1 + H[5]) / w2
+    bx = x1 - (G[0] * x2 + G[1] * y2 + G[2]) / w1
+    by = y1 - (G[3] * x2 + G[4] * y2 + G[5]) / w1
+    error = xp.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
+    return xp.where((w1 > 0) & (w2 > 0) & (error >= 0), error, inf)
+
+
+def _inverses(params: Floats) -> Floats:
+    """(9, m): the inverses of M by rows."""
+    # Not by LAPACK: its pivots, and so the last bit, would depend on the unit of length.
+    inverse = np.empty((len(params), 3, 3))
+    _invert_all(params[:, 4:].reshape(-1, 3, 3), inverse)
+    return np.ascontiguousarray(inverse.reshape(-1, 9).T)
 
 
 @jit

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 from ._solids import flat_within_box
 from ._spans import FLAT, frame, nearest_to_origin, normal_to
 
@@ -43,6 +44,7 @@ class Hyperplane:
         params = np.concatenate([nearest_to_origin(samples), normal], axis=1)
         return params[:, None, :], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         columns = np.ascontiguousarray(params.T)
@@ -51,6 +53,10 @@ class Hyperplane:
         else:
             _distances(X, columns, out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        normal = theta[len(x) :]
+        return abs(sum((at - p) * u for at, p, u in zip(x, theta, normal)))
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """In the plane and in space: where it cuts the box. Nothing beyond."""

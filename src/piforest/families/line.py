@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Line:
         direction = direction / np.where(valid, length, 1)[:, None]
         return np.concatenate([anchor, direction], axis=1)[:, None, :], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         columns = np.ascontiguousarray(params.T)
@@ -47,6 +49,16 @@ class Line:
         else:
             _distances(X, columns, out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        if len(x) == 2:
+            px, py, ux, uy = theta
+            return abs(ux * (x[1] - py) - uy * (x[0] - px))
+        off = [at - p for at, p in zip(x, theta)]
+        direction = theta[len(x) :]
+        along = sum(a * u for a, u in zip(off, direction))
+        across = [a - along * u for a, u in zip(off, direction)]
+        return xp.sqrt(sum(a * a for a in across))
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         anchor, direction = np.split(params, 2)

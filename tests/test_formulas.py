@@ -1,0 +1,130 @@
+"""Every family's residuals, written against the array's own namespace, are those of its kernel.
+
+NumPy rounds each operation on its own, as the kernels do, so that all bits agree. So does torch
+on the CPU, but for square roots, which may be one unit in the last place off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from piforest.families import extent, get_family, list_families
+from piforest.families._namespace import prepared_params, residuals_of
+from scenes import cylinder_points, flat_points, line_points, on_one_model, parabola_points
+
+VARIANTS = {
+    "line in the plane": ("line", {}, line_points(d=2)),
+    "line in 7 columns": ("line", {}, line_points(d=7)),
+    "hyperplane in 5 columns": ("hyperplane", {}, flat_points(d=5, r=4)),
+    "sphere in the plane": ("sphere", {}, on_one_model("circle")),
+    "fundamental of 7 points": ("fundamental", {"solver": "7-point"}, on_one_model("fundamental")),
+    "parabola of any direction": ("parabola", {"rotated": True}, parabola_points(angle=0.5)),
+    "polynomial of degree 1": ("polynomial", {"degree": 1}, on_one_model("polynomial")),
+    "cylinder with normals": ("cylinder", {"normals": True}, cylinder_points(normals=True)),
+    "cylinder with normals of no weight": (
+        "cylinder",
+        {"normals": True, "normal_weight": 0.0},
+        cylinder_points(normals=True),
+    ),
+    "cone without normals": ("cone", {"normal_weight": 0.0}, on_one_model("cone")),
+    "subspace of 3 in 6 columns": ("subspace", {"dimension": 3}, flat_points(d=6, r=3)),
+    "subspace through the origin": (
+        "subspace",
+        {"dimension": 1, "affine": False},
+        flat_points(d=4, r=3),
+    ),
+    "law for the first column": (
+        "linear_regression",
+        {"target": 0},
+        on_one_model("linear_regression"),
+    ),
+    "law of degree 3 for the second": (
+        "polynomial_regression",
+        {"target": 1, "degree": 3},
+        on_one_model("polynomial_regression"),
+    ),
+}
+CASES = {name: (name, {}, on_one_model(name)) for name in list_families()} | VARIANTS
+CASES = {n: c for n, c in CASES.items() if hasattr(get_family(c[0], **c[1]), "formula")}
+
+
+@pytest.fixture(params=CASES)
+def scene(request):
+    """A family, rows on and off its models, those that break formulas, and models."""
+    name, options, X = CASES[request.param]
+    family = get_family(name, **options)
+    rng = np.random.default_rng(0)
+    size = extent(family, X)
+    X = np.concatenate([X, X + rng.normal(0, 0.3 * size, X.shape)])
+    samples = np.array(
+        [rng.choice(len(X), family.sample_size(X.shape[1]), replace=False) for _ in range(200)]
+    )
+    params, valid = family.solve(X[samples])
+    theta = params[valid][:90]
+    # A repeated row, far rows, rows without a normal, the centres, tips and epipoles of models,
+    # and where a scale overflows.
+    d = X.shape[1]
+    places = theta[:20, :d] if theta.shape[1] >= d else X[:0]
+    special = [X[:2], X[:2], 0 * X[:1], 1e8 * X[:3], -1e8 * X[:3], 1e150 * X[:2], places]
+    nowhere = X[:3].copy()
+    nowhere[:, d // 2 :] = 0
+    return family, np.concatenate([X, *special, nowhere]), theta
+
+
+def torch_or_skip():
+    return pytest.importorskip("torch", reason="torch is not installed: make setup-gpu")
+
+
+def close(R, family, X, theta):
+    """To twelve digits of the coordinates that a distance is the difference of."""
+    kernel = family.residuals(X, theta)
+    digits = 1e-12 * np.maximum(extent(family, X[:40]), np.abs(X).max(axis=1, keepdims=True))
+    return np.isclose(R, kernel, rtol=1e-12, atol=digits, equal_nan=True)
+
+
+def test_the_formula_gives_the_bits_of_the_kernel(scene):
+    family, X, theta = scene
+    formula = residuals_of(family, X, theta)
+    assert formula.dtype == np.float64
+    assert np.array_equal(formula, family.residuals(X, theta), equal_nan=True)
+
+
+def test_no_distance_is_not_a_number(scene):
+    family, X, theta = scene
+    usual = (np.abs(X) < 1e100).all(axis=1)
+    assert (residuals_of(family, X[usual], theta) >= 0).all()
+
+
+def test_tensors_give_tensors_as_near_as_the_kernel(scene):
+    torch = torch_or_skip()
+    family, X, theta = scene
+    points, models = torch.from_numpy(X), torch.from_numpy(theta)
+    R = family.residuals(points, models)
+    assert isinstance(R, torch.Tensor)
+    assert R.dtype == torch.float64
+    assert close(R.numpy(), family, X, theta).all()
+    assert torch.equal(torch.nan_to_num(R), torch.nan_to_num(family.residuals(points, theta)))
+
+
+@pytest.mark.parametrize("namespace", ["numpy", "torch"])
+def test_single_precision_stays_single_and_close(scene, namespace):
+    family, X, theta = scene
+    size = extent(family, X[:40])
+    X = X[(np.abs(X) < 1e12).all(axis=1)].astype(np.float32)
+    exact = residuals_of(family, X.astype(np.float64), theta)
+    R = residuals_of(family, torch_or_skip().from_numpy(X) if namespace == "torch" else X, theta)
+    R = np.asarray(R)
+    assert R.dtype == np.float32
+    assert (R >= 0).all()
+    # Next to where a formula divides by zero, few digits are left.
+    assert np.isclose(R, exact, rtol=1e-3, atol=1e-4 * size).mean() > 0.98
+
+
+def test_a_formula_compiles_in_one_piece(scene):
+    torch = torch_or_skip()
+    family, X, theta = scene
+    columns = torch.from_numpy(np.ascontiguousarray(prepared_params(family, theta).T))
+    compiled = torch.compile(family.formula, backend="eager", fullgraph=True)
+    R = compiled(list(torch.from_numpy(X).T[:, :, None]), list(columns[:, None]), torch)
+    assert close(R.numpy(), family, X, theta).all()
