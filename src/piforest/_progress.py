@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ._kernels.jit import seconds_compiling
 
@@ -33,6 +33,17 @@ class Progress:
         """The items, with the share that is done shown on a terminal."""
         for done, item in enumerate(items, 1):
             yield item
+            if sys.stderr.isatty():
+                self._write(f"piforest: {name} {100 * done // total} %", final=False)
+        if sys.stderr.isatty():
+            self._write("", final=False)
+
+    def track_rows(self, blocks: Iterable[tuple[T, int]], total: int, name: str) -> Iterator[Any]:
+        """Blocks and how many rows each has, with the share of all rows that is done."""
+        done = 0
+        for block, rows in blocks:
+            yield block, rows
+            done += rows
             if sys.stderr.isatty():
                 self._write(f"piforest: {name} {100 * done // total} %", final=False)
         if sys.stderr.isatty():

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_M1 = np.uint64(0xBF58476D1CE4E5B9)
-_M2 = np.uint64(0x94D049BB133111EB)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+M1 = np.uint64(0xBF58476D1CE4E5B9)
+M2 = np.uint64(0x94D049BB133111EB)
 
 
 def mix(key: Any, value: Any) -> NDArray[np.uint64]:
@@ -25,9 +25,9 @@ def mix(key: Any, value: Any) -> NDArray[np.uint64]:
     key = np.asarray(key, dtype=np.uint64)
     value = np.asarray(value, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        z = key + (value + np.uint64(1)) * _GOLDEN
-        z = (z ^ (z >> np.uint64(30))) * _M1
-        z = (z ^ (z >> np.uint64(27))) * _M2
+        z = key + (value + np.uint64(1)) * GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * M1
+        z = (z ^ (z >> np.uint64(27))) * M2
         return np.asarray(z ^ (z >> np.uint64(31)))
 
 

@@ -31,7 +31,8 @@ def warn_user(message: str) -> None:
 
 # What fit sets beside the attributes that end with an underscore.
 _HIDDEN = (
-    "_key", "_known", "_n_training", "_own", "_points", "_pool_rows", "_subset_points", "_training",
+    "_key", "_known", "_n_training", "_on_device", "_own", "_points", "_pool_rows",
+    "_subset_points", "_training",
 )  # fmt: skip
 
 
@@ -47,6 +48,19 @@ def unknown_name(parameter: str, value: Any, known: Sequence[str]) -> ValueError
     hint = f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(repr(name) for name in known)
     return ValueError(f"{parameter} must be one of {listed}; got {value!r}.{hint}")
+
+
+def check_tensor(X: Any, n_features: int) -> None:
+    """What scikit-learn's validation says of arrays, for a tensor on its device."""
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise ValueError(
+            f"X must be a tensor of rows with {n_features} columns, as in fit; got shape "
+            f"{tuple(X.shape)}."
+        )
+    if len(X) == 0:
+        raise ValueError("X must have at least 1 row, got none.")
+    if not bool(X.isfinite().all()):
+        raise ValueError("X contains NaN or infinity; drop or fill these rows.")
 
 
 def check_choice(parameter: str, value: Any, known: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ._device import is_tensor
 from ._kernels.sparse import collect, fixed_point
 from ._registry import Registry
 from ._rows import UNIT, SparseRows, index_dtype
@@ -41,7 +42,7 @@ class Gaussian:
 
     def __call__(self, r: Floats, sigma: Floats) -> Floats:
         z = r / sigma
-        return np.exp(-0.5 * z * z)
+        return _exp(-0.5 * z * z)
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Paper:
     cutoff: ClassVar[float] = 3.0
 
     def __call__(self, r: Floats, sigma: Floats) -> Floats:
-        return np.exp(-r * r / sigma)
+        return _exp(-r * r / sigma)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,12 @@ class Binary:
     cutoff: ClassVar[float] = 3.0
 
     def __call__(self, r: Floats, sigma: Floats) -> Floats:
-        return np.ones_like(r)
+        return r * 0.0 + 1.0
+
+
+def _exp(values: Any) -> Any:
+    """Of arrays and of tensors."""
+    return values.exp() if is_tensor(values) else np.exp(values)
 
 
 def list_kernels() -> list[str]:

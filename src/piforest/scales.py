@@ -91,7 +91,7 @@ def measure_bands(
     A row has no say about the models that it was a sample of, told by its content. keep:
     return the table of bands too, if it is not too large.
     """
-    keep = keep and len(X) * len(models) <= _TABLE_BYTES
+    keep = keep and fits_table(len(X), len(models))
     bins = np.empty((len(X), len(models)), np.uint8) if keep else None
     starts = range(0, len(X), _BLOCK)
     blocks = (
@@ -104,8 +104,13 @@ def measure_bands(
     counts = new_counts(models)
     for part in in_threads(_block_counts, blocks, n_jobs, len(starts)):
         counts += part
-    found = _bands(counts, widths, models, models.family.codimension(X.shape[1]))
+    found = bands_of(counts, widths, models, models.family.codimension(X.shape[1]))
     return found, None if bins is None else BandTable(widths, bins, counts)
+
+
+def fits_table(n: int, m: int) -> bool:
+    """Is a table of the bands of n points and m models small enough to be kept?"""
+    return n * m <= _TABLE_BYTES
 
 
 def _block_counts(
@@ -138,7 +143,8 @@ def band_table(
     return table
 
 
-def _bands(counts: Any, widths: Floats, models: ModelSet, codimension: int) -> Bands:
+def bands_of(counts: Any, widths: Floats, models: ModelSet, codimension: int) -> Bands:
+    """From how many points lie in each band of each model, (15, m)."""
     inside = within(counts)
     ratios = log_likelihood_ratios(inside, codimension)
     at, each = np.argmax(ratios, axis=0), np.arange(len(models))

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import thresholds
+from .._device import is_tensor, like, on_host
 from .._kernels.sparse import mirror
 from .._progress import Progress
 from .._random import SUBSET, Stream, subset
@@ -21,6 +22,7 @@ from .._validation import (
     check_contamination,
     check_finite,
     check_forest_shape,
+    check_tensor,
     warn_user,
 )
 from ..forest import FlatForest, PooledForest
@@ -54,6 +56,9 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     _key: int
     _known: dict[str, Any]
 
+    # What a device other than the CPU holds of the model; made again where it is missing.
+    _on_device: Any = None
+
     @property
     def scores_(self) -> Floats:
         """(n,) `anomaly_score` of the training points. If there are more than the pool holds,
@@ -69,8 +74,9 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return np.where(-self.scores_ - self.offset_ < 0, -1, 1)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Training data are not pickled where there are many."""
-        state: dict[str, Any] = super().__getstate__()
+        """Training data are not pickled where there are many, nor what a device holds."""
+        state: dict[str, Any] = {**super().__getstate__()}
+        state.pop("_on_device", None)
         if state.get("_n_training", 0) > SUBSET:
             state = {**state, "_training": None}
         return state
@@ -87,12 +93,12 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         anomalies end depends on the structures, and `offset_` says it.
         """
         check_is_fitted(self, "forest_")
-        return self._map(X, self.forest_.scores)
+        return self._map(X, "scores")
 
     def path_lengths(self, X: Any) -> Floats:
         """Path length of each row in each tree, (n, t), behind `anomaly_score`."""
         check_is_fitted(self, "forest_")
-        return self._map(X, self.forest_.path_lengths)
+        return self._map(X, "path_lengths")
 
     def score_blocks(self, blocks: Iterable[Any]) -> Iterator[Floats]:
         """`anomaly_score` of one block of rows after another, in constant memory.
@@ -118,7 +124,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """-1 for anomalies, +1 for the rest."""
-        return np.where(self.decision_function(X) < 0, -1, 1)
+        labels: NDArray[np.int64] = np.where(on_host(self.decision_function(X)) < 0, -1, 1)
+        return like(labels, X)  # type: ignore[no-any-return]
 
     def set_contamination(self, contamination: float | str, X: Any = None) -> Self:
         """A new threshold without fitting again.
@@ -164,20 +171,25 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Grow the forest; returns the pool's table of distances. `rows` are the pool's rows
         as they are scored: the pool itself but for precomputed distances."""
         progress = Progress(self.verbose)
-        flat = FlatForest(min(self.max_samples, len(pool)), self.branching, soft=soft)
-        if flat.max_samples < self.branching:
-            warn_user(
-                f"branching ({self.branching}) is above the {flat.max_samples} points of a tree: "
-                "no tree can split, and all scores are equal."
-            )
-        empty = PooledForest(metric, pool, flat)
+        empty = PooledForest(metric, pool, self._empty_forest(len(pool), soft))
         with progress.stage(f"distances within a pool of {len(pool)}"):
+            empty.ready()
             D = self._own_table(empty, rows)
         if soft:
             check_bounded(metric.name, D)
         with progress.stage(f"{self.n_estimators} trees"):
             self.forest_ = empty.grow(D, self.n_estimators, stream, self.n_jobs)
         return D
+
+    def _empty_forest(self, pool: int, soft: bool) -> FlatForest:
+        """What trees will be like, without any."""
+        flat = FlatForest(min(self.max_samples, pool), self.branching, soft=soft)
+        if flat.max_samples < self.branching:
+            warn_user(
+                f"branching ({self.branching}) is above the {flat.max_samples} points of a tree: "
+                "no tree can split, and all scores are equal."
+            )
+        return flat
 
     def _own_table(self, pooled: PooledForest, rows: Any) -> Floats:
         """Distances (pool, pool); half of them are enough where the metric knows how."""
@@ -196,12 +208,10 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         mirror(D)
         return D
 
-    def _remember(self, X: Any, pool_rows: Ints, pool: Any, D: Floats, stream: Stream) -> None:
-        """What later questions need, of the validated training data X and the grown forest;
-        `pool` and D as in `_grow`."""
+    def _remember(self, X: Any, pool_rows: Ints, scores: Floats, stream: Stream) -> None:
+        """What later questions need, of the validated training data X; scores: of the pool."""
         self._training, self._n_training, self._pool_rows = X, len(X), pool_rows
         self._key = stream.key
-        scores = self.forest_.scores(pool, D)
         self._known = {"pool scores": scores}
         if len(pool_rows) == len(X):
             self._known["scores"], self._training = scores, None
@@ -214,7 +224,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 "anomaly_score(X) and predict(X) take them."
             )
         with Progress(self.verbose).stage(f"scores of {self._n_training} points"):
-            scores = self._blocks(self._training, self._then(self.forest_.scores))
+            scores = self._run(self._training, "scores")
         self._training = None  # not needed any more
         return scores
 
@@ -230,7 +240,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return self.scores_[subset(Stream(self._key), self._n_training)]
         few = self._subset()
         with Progress(self.verbose).stage(f"scores of {len(few)} points"):
-            return self._blocks(few, self._then(self.forest_.scores))
+            return self._run(few, "scores")
 
     def _subset(self) -> Any:
         """The training rows that stand for all."""
@@ -247,21 +257,41 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if contamination is None:
             self.set_threshold(self._auto_threshold(X))
         else:
-            scores = self._subset_scores() if X is None else self.anomaly_score(X)
+            scores = self._subset_scores() if X is None else on_host(self.anomaly_score(X))
             self.set_threshold(thresholds.share(scores, contamination))
 
     def _auto_threshold(self, X: Any) -> float:
         """The cut for the rows of X, or for the training points where X is None."""
-        return thresholds.otsu(self._subset_scores() if X is None else self.anomaly_score(X))
-
-    def _map(self, X: Any, function: Callable[[Any], Floats]) -> Floats:
-        """function of the rows of X, block by block; a memory map is read part by part."""
-        if not isinstance(X, np.memmap):
-            return self._blocks(self._rows_to_score(X), self._then(function))
-        parts = (X[start : start + _MAPPED_ROWS] for start in range(0, len(X), _MAPPED_ROWS))
-        return np.concatenate(
-            [self._blocks(self._rows_to_score(part), self._then(function)) for part in parts]
+        return thresholds.otsu(
+            self._subset_scores() if X is None else on_host(self.anomaly_score(X))
         )
+
+    def _map(self, X: Any, what: str) -> Any:
+        """ "scores" or "path_lengths" of the rows of X, block by block; a memory map is read part
+        by part, a tensor gives a tensor on its own device."""
+        if is_tensor(X):
+            scorer = self._scorer()
+            if scorer is None:
+                return like(self._map(on_host(X), what), X)
+            check_tensor(X, self.n_features_in_)
+            return getattr(scorer, what)(X, Progress(self.verbose))
+        if not isinstance(X, np.memmap):
+            return self._run(self._rows_to_score(X), what)
+        parts = (X[start : start + _MAPPED_ROWS] for start in range(0, len(X), _MAPPED_ROWS))
+        return np.concatenate([self._run(self._rows_to_score(part), what) for part in parts])
+
+    def _run(self, rows: Any, what: str) -> Floats:
+        """ "scores" or "path_lengths" of validated rows, on the device that computes."""
+        scorer = self._scorer()
+        if scorer is not None:
+            found: Floats = getattr(scorer, what)(rows, Progress(self.verbose))
+            return found
+        self.forest_.ready()
+        return self._blocks(rows, self._then(getattr(self.forest_, what)))
+
+    def _scorer(self) -> Any:
+        """What scores on a device other than the CPU; None for the CPU."""
+        return None
 
     def _blocks(self, rows: Any, function: Callable[[Any], Floats], size: int = 0) -> Floats:
         """function(block) for blocks of rows, in threads, joined in order."""

@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import labels, thresholds
+from .._device import like, on_host, resolve_device
 from .._kernels import trees
 from .._random import Stream, subset
 from .._validation import check_enough_rows, warn_user
 from ..explain import Explanation, explanations
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Floats, Metric
 from ..structures import (
     REACH,
     Bank,
@@ -31,6 +32,7 @@ class StructuredDetector(Detector):
 
     embedding_: PreferenceEmbedding
     own_votes: bool
+    device: str
 
     # Set by fit: the points of the pool, and those that stand for all training points.
     _points: Floats
@@ -80,7 +82,8 @@ class StructuredDetector(Detector):
                 "p_values needs a detector with own_votes=False and one of the metrics tanimoto, "
                 "jaccard, ruzicka and cosine: others cannot be compared with random points."
             )
-        return labels.p_values(self.anomaly_score(X), self.null_scores_)
+        p = labels.p_values(on_host(self.anomaly_score(X)), self.null_scores_)
+        return like(p, X)  # type: ignore[no-any-return]
 
     def explain(self, X: Any) -> list[Explanation]:
         """Why each row of X is anomalous or not: the nearest structures, how many of their
@@ -93,6 +96,7 @@ class StructuredDetector(Detector):
         >>> print(detector.explain(X[:1])[0])  # doctest: +ELLIPSIS
         normal (score ...): on structure ... (line, ... points), ... sigmas (...) away.
         """
+        X = on_host(X)
         points, scores = self._rows_to_score(X), self.anomaly_score(X)
         p = labels.p_values(scores, self.null_scores_) if self._has_null else None
         return explanations(points, scores, p, -self.offset_, self.structures_)
@@ -104,6 +108,7 @@ class StructuredDetector(Detector):
         if X is None:
             points, scores = self._points, self._known["pool scores"]
         else:
+            X = on_host(X)
             points, scores = self._rows_to_score(X), self.anomaly_score(X)
             check_enough_rows(len(points))
         return thresholds.agreeing(scores, self._votes(points, scores))
@@ -141,6 +146,14 @@ class StructuredDetector(Detector):
         """One for each family; what fit measured on the same points is not measured again."""
         models = self.embedding_.models_
         tables = self._known.get("tables", [None] * len(models))
+        device = resolve_device(self.device)
+        if device is not None:
+            from .._torch.bands import band_table
+
+            tables = [
+                band_table(self._points, part, device) if table is None else table
+                for part, table in zip(models, tables)
+            ]
         return [Bank(self._points, part, table) for part, table in zip(models, tables)]
 
     def _ceiling(self) -> float:
@@ -153,7 +166,23 @@ class StructuredDetector(Detector):
         return float(score[0])
 
     def _score_null(self) -> Floats:
-        return np.sort(self._blocks(self._null_points(), self._then(self.forest_.scores)))
+        return np.sort(self._run(self._null_points(), "scores"))
+
+    def _scorer(self) -> Any:
+        device = resolve_device(self.device)
+        if device is None:
+            return None
+        held = self._on_device
+        if held is None or held.device != device:
+            held = self._new_scorer(device, self.forest_.metric)
+            self._on_device = held.take_fitted(self.forest_.pool, self.forest_.forest)
+        return self._on_device
+
+    def _new_scorer(self, device: Any, metric: Metric) -> Any:
+        from .._torch.scorer import DeviceScorer
+
+        fitted = self.embedding_
+        return DeviceScorer(fitted.models_, fitted.kernel_, fitted._own, metric.name, device)
 
     def _null_points(self) -> Floats:
         return labels.null_points(self._points, Stream(self._key).child("null"))

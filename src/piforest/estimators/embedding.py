@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,6 +11,7 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from .._device import is_tensor, on_host, resolve_device, sparse_tensor
 from .._progress import Progress
 from .._random import Stream, subset
 from .._rows import SparseRows, stack
@@ -43,6 +44,7 @@ from ..scales import (
 )
 
 _BLOCK = 256
+_DEVICE_BLOCK = 4096
 SCALES = ["adaptive", "fixed", "own"]
 WEIGHTINGS = ["gain", "none"]
 # A given sigma that differs from what the data say by more than this is told.
@@ -90,6 +92,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         May a point prefer the models that it was itself a sample of? It lies on them
         whatever it is. Without these votes, training points and new points are
         comparable.
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes: "cuda" or "cuda:1" a GPU, through PyTorch; "auto" a GPU where there is
+        one; "torch" the same code on the CPU. Tensors may go in, and come out on their own
+        device, whatever computes.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -145,6 +151,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         scale: str = "adaptive",
         weighting: str = "gain",
         own_votes: bool = False,
+        device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -157,6 +164,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.scale = scale
         self.weighting = weighting
         self.own_votes = own_votes
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -176,8 +184,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         sampler = resolve_sampler(self.sampler)
         self.kernel_ = resolve_kernel(self.kernel)
         self._check_params(len(families))
+        device = resolve_device(self.device)
         stream = Stream.from_random_state(self.random_state)
-        X = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
+        X = validate_data(self, on_host(X), dtype=np.float64, order="C", ensure_min_samples=2)
         check_magnitude(X)
         for family, _ in families:
             check_family_fits(family, X)
@@ -203,18 +212,34 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             self.n_degenerate_ += degenerate
         rows = subset(stream, len(X)) if rows is None else rows
         own = own_models(drawn)
-        self.models_, tables = self._scaled(X, drawn, own, rows, stream.child("sigma"), keep)
+        self.models_, tables = self._scaled(
+            X, drawn, own, rows, stream.child("sigma"), keep, device
+        )
         self._own = None if self.own_votes else own
         self.n_models_ = sum(len(models) for models in drawn)
         self._n_features_out = self.n_models_
         return tables
 
     def transform(self, X: Any) -> scipy.sparse.csr_array:
-        """Preferences, a sparse array of float32, shape (n, m), values in [0, 1]."""
+        """Preferences, a sparse array of float32, shape (n, m), values in [0, 1]; for a tensor, a
+        sparse tensor in the same layout on its device."""
         check_is_fitted(self, "models_")
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        parts = self._in_blocks(X, lambda block: self._embed(block).to_csr())
-        return scipy.sparse.vstack(parts, format="csr")
+        device = resolve_device(self.device)
+        rows = validate_data(self, on_host(X), dtype=np.float64, order="C", reset=False)
+        if device is None:
+            parts = self._in_blocks(rows, lambda block: self._embed(block).to_csr())
+        else:
+            parts = [block.to_csr() for block in self._embed_on(rows, device)]
+        P = scipy.sparse.vstack(parts, format="csr")
+        return sparse_tensor(P, X) if is_tensor(X) else P
+
+    def _embed_on(self, X: Floats, device: Any) -> Iterator[SparseRows]:
+        """Blocks of preferences, computed on a device other than the CPU."""
+        from .._torch.preferences import DevicePreferences
+
+        models = DevicePreferences(self.models_, self.kernel_, self._own, False, device)
+        starts = range(0, len(X), _DEVICE_BLOCK)
+        return (models.rows_of(X[start : start + _DEVICE_BLOCK]) for start in starts)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -239,6 +264,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         rows: Ints,
         stream: Stream,
         keep: bool,
+        device: Any,
     ) -> tuple[list[ModelSet], list[BandTable | None]]:
         """The models with their scale and weight; sets sigma_ and bands_."""
         given = None if self.sigma == "auto" else float(self.sigma)
@@ -251,13 +277,13 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         whole = len(rows) == len(X)
         owns = [own] if len(drawn) == 1 else [own_models([models]) for models in drawn]
         with Progress(self.verbose).stage("width and weight of each model"):
+            seen = X if whole else X[rows]
             measured = [
-                measure_bands(
-                    X if whole else X[rows], models, its_own, widths_of(models.family, X),
-                    n_jobs=self.n_jobs, keep=keep and whole,
+                self._measured(
+                    seen, models, its_own, widths_of(models.family, X), keep and whole, device
                 )
                 for models, its_own in zip(drawn, owns)
-            ]  # fmt: skip
+            ]
         self.bands_, tables = [bands for bands, _ in measured], [table for _, table in measured]
         # The family whose bands are most striking knows the noise best.
         best = max(range(len(drawn)), key=lambda at: self._bands[at].ratio.max())
@@ -276,6 +302,21 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             for models, bands in zip(drawn, self._bands)
         ]
         return scaled, tables
+
+    def _measured(
+        self,
+        X: Floats,
+        models: ModelSet,
+        own: OwnModels,
+        widths: Floats,
+        keep: bool,
+        device: Any,
+    ) -> tuple[Bands, BandTable | None]:
+        if device is None:
+            return measure_bands(X, models, own, widths, n_jobs=self.n_jobs, keep=keep)
+        from .._torch import bands
+
+        return bands.measure_bands(X, models, own, widths, device, keep=keep)
 
     @property
     def _bands(self) -> list[Bands]:

@@ -9,9 +9,11 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._device import on_host, resolve_device
 from .._progress import Progress
 from .._random import Stream, choose, subset
 from .._validation import check_choice, check_positive, forget_fit
+from ..forest import PooledForest
 from ..metrics import as_rows, resolve_metric
 from ..models import ModelSet
 from ..protocols import Floats, Metric
@@ -79,6 +81,10 @@ class PreferenceIsolationForest(StructuredDetector):
         Share of the training points to flag: at most contamination * n, or the
         whole block of ties at the top. "auto" finds out by comparison with points
         drawn at random (Otsu's threshold with own_votes=True).
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes: "cuda" or "cuda:1" a GPU, through PyTorch; "auto" a GPU where there is
+        one; "torch" the same code on the CPU. Tensors may go in, and come out on their own
+        device, whatever computes.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -146,6 +152,7 @@ class PreferenceIsolationForest(StructuredDetector):
         branching: int = 2,
         pool_size: int = 4096,
         contamination: Any = "auto",
+        device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -165,6 +172,7 @@ class PreferenceIsolationForest(StructuredDetector):
         self.branching = branching
         self.pool_size = pool_size
         self.contamination = contamination
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -174,7 +182,8 @@ class PreferenceIsolationForest(StructuredDetector):
         forget_fit(self)
         self._check_forest_params()
         check_choice("path", self.path, PATHS)
-        metric = self._resolve_metric()
+        metric, device = self._resolve_metric(), resolve_device(self.device)
+        X = on_host(X)
         stream = Stream.from_random_state(self.random_state)
         points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
         self.embedding_ = self._embedding(stream, len(points))
@@ -187,18 +196,35 @@ class PreferenceIsolationForest(StructuredDetector):
         # Copies, so that X may change; all of X where it is small enough.
         self._subset_points = X[few]
         X = self._subset_points if len(few) == len(X) else X
-        progress = Progress(self.verbose)
-        with progress.stage(f"preferences of {len(chosen)} points"):
-            pool = as_rows(metric, self.embedding_._embed_all(self._points))
-        D = self._grow(metric, pool, pool, stream.child("trees"), soft=self.path == "soft")
+        if device is None:
+            scores = self._grow_pool(metric, stream.child("trees"))
+        else:
+            scores = self._grow_on(device, metric, stream.child("trees"))
         self.max_samples_ = self.forest_.forest.max_samples
-        self._remember(X, chosen, pool, D, stream)
+        self._remember(X, chosen, scores, stream)
         if len(chosen) == len(X):
             self._known["tables"] = tables
-        with progress.stage("threshold"):
+        with Progress(self.verbose).stage("threshold"):
             self._set_threshold()
         self._known.pop("tables", None)
         return self
+
+    def _grow_pool(self, metric: Metric, stream: Stream) -> Floats:
+        """Embed the pool and grow the forest; returns the pool's scores."""
+        with Progress(self.verbose).stage(f"preferences of {len(self._points)} points"):
+            pool = as_rows(metric, self.embedding_._embed_all(self._points))
+        D = self._grow(metric, pool, pool, stream, soft=self.path == "soft")
+        return self.forest_.scores(pool, D)
+
+    def _grow_on(self, device: Any, metric: Metric, stream: Stream) -> Floats:
+        """The same on a device other than the CPU."""
+        scorer = self._new_scorer(device, metric)
+        forest = self._empty_forest(len(self._points), soft=self.path == "soft")
+        with Progress(self.verbose).stage(f"preferences, distances and trees on {device}"):
+            pool, grown, scores = scorer.take_pool(self._points, forest, stream, self.n_estimators)
+        self.forest_ = PooledForest(metric, pool, grown)
+        self._on_device = scorer
+        return scores  # type: ignore[no-any-return]
 
     @property
     def sigma_(self) -> float:
@@ -248,6 +274,7 @@ class PreferenceIsolationForest(StructuredDetector):
             scale=self.scale,
             weighting=self.weighting,
             own_votes=self.own_votes,
+            device=self.device,
             n_jobs=self.n_jobs,
             random_state=stream.child("embedding").key,
             verbose=self.verbose,
@@ -309,6 +336,7 @@ class PIF(PreferenceIsolationForest):
         max_samples: int = 256,
         pool_size: int = 4096,
         contamination: Any = "auto",
+        device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -321,6 +349,7 @@ class PIF(PreferenceIsolationForest):
         self.max_samples = max_samples
         self.pool_size = pool_size
         self.contamination = contamination
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._device import on_host
 from .._random import Stream, choose
 from .._validation import (
     check_magnitude,
@@ -129,12 +130,12 @@ class VoronoiForest(Detector):
         self._check_forest_params()
         metric = resolve_metric(self.metric)
         stream = Stream.from_random_state(self.random_state)
-        rows = self._rows(X, metric, reset=True)
+        rows = self._rows(on_host(X), metric, reset=True)
         chosen = choose(stream.child("pool"), len(rows), self.pool_size)
         pool = chosen if metric.name == "precomputed" else rows[chosen]
         D = self._grow(metric, pool, rows[chosen], stream.child("trees"))
         self.max_samples_ = self.forest_.forest.max_samples
-        self._remember(rows, chosen, rows[chosen], D, stream)
+        self._remember(rows, chosen, self.forest_.scores(rows[chosen], D), stream)
         self._set_threshold()
         return self
 

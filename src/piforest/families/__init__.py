@@ -19,6 +19,7 @@ from .._random import Stream, choose
 from .._registry import Registry
 from .._validation import check_positive
 from ..protocols import Floats, ModelFamily
+from ._namespace import prepared_params
 
 if TYPE_CHECKING:
     from .functions import from_functions
@@ -31,6 +32,7 @@ __all__ = [
     "from_functions",
     "get_family",
     "list_families",
+    "prepared_params",
     "resolve_family",
     "spread",
 ]

@@ -12,14 +12,10 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from .._device import is_tensor
 from ..protocols import Floats
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def is_tensor(X: Any) -> bool:
-    """Is it a torch tensor? Told without importing torch."""
-    return type(X).__module__.partition(".")[0] == "torch"
 
 
 def tensors_too(residuals: Method) -> Method:

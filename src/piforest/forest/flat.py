@@ -69,12 +69,12 @@ class FlatForest:
         out = np.empty((len(D), len(self)))
         ends = self.depths[self.size]
         kernels.descend(
-            D, self.roots[:-1], self._children, self.seed, ends, self.branching, self.soft, out
+            D, self.roots[:-1], self.children, self.seed, ends, self.branching, self.soft, out
         )
         return out
 
     @cached_property
-    def _children(self) -> NDArray[np.int64]:
+    def children(self) -> NDArray[np.int64]:
         """`first_child` among the nodes of all trees."""
         roots = np.repeat(self.roots[:-1], np.diff(self.roots))
         return np.where(self.first_child >= 0, roots + self.first_child, -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,13 @@ class PooledForest:
         self.metric = metric
         self.pool = pool
         self.forest = forest
-        prepare = getattr(metric, "prepare", lambda rows: rows)
-        self._index = prepare(pool) if index is None else index
+        if index is not None:
+            self.__dict__["_index"] = index
+
+    @cached_property
+    def _index(self) -> Any:
+        """What the metric computes once for a pool; not needed where another device scores."""
+        return getattr(self.metric, "prepare", lambda rows: rows)(self.pool)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PooledForest, (self.metric, self.pool, self.forest)
@@ -45,6 +51,10 @@ class PooledForest:
             delayed(self.forest.grow)(D, stream, range(cuts[k], cuts[k + 1])) for k in range(parts)
         )
         return PooledForest(self.metric, self.pool, join(grown), self._index)
+
+    def ready(self) -> None:
+        """Compute once what all threads need."""
+        _ = self._index
 
     @property
     def knows_half(self) -> bool:

@@ -1,0 +1,71 @@
+"""Residuals on a device: a family's own formula, or its residuals on the host."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..families import prepared_params
+from ..models import ModelSet
+from ..protocols import Floats
+
+
+class DeviceModels:
+    """The models of one family as columns on a device, filled up to `width` with the last one."""
+
+    def __init__(self, models: ModelSet, width: int, device: Any) -> None:
+        self.family, self.params = models.family, models.params
+        self.width = width
+        self.theta: Any = None
+        if self.has_formula:
+            prepared = prepared_params(self.family, self.params)
+            last = np.repeat(prepared[-1:], width - len(prepared), axis=0)
+            columns = np.ascontiguousarray(np.concatenate([prepared, last]).T)
+            self.theta = torch.as_tensor(columns, device=device)
+
+    @property
+    def has_formula(self) -> bool:
+        return hasattr(self.family, "formula")
+
+    def then(self, step: Any, X: Any, *others: Any) -> Any:
+        """step(residuals (r, width), *others), in one compiled piece where there is a formula.
+
+        step: a function of the module level, so that what is compiled for it is found again.
+        """
+        if self.has_formula:
+            return fused(self.family, step)(X, self.theta, *others)
+        return step(self._on_host(X), *others)
+
+    def _on_host(self, X: Any) -> Any:
+        R: Floats = np.asarray(self.family.residuals(X.cpu().numpy(), self.params), np.float64)
+        filled = np.pad(R, ((0, 0), (0, self.width - R.shape[1])), constant_values=np.inf)
+        return torch.as_tensor(filled, device=X.device)
+
+
+@lru_cache(maxsize=128)
+def fused(family: Any, step: Any) -> Any:
+    """(X (r, d), theta (p, width), *others) -> step(residuals, *others)."""
+
+    def function(X: Any, theta: Any, *others: Any) -> Any:
+        x = [X[:, c, None] for c in range(X.shape[1])]
+        return step(family.formula(x, [theta[k] for k in range(len(theta))], torch), *others)
+
+    return compiled(function)
+
+
+def compiled(function: Any) -> Any:
+    """The function made into one kernel where tensors are on a GPU; as it is elsewhere."""
+    fast = None
+
+    def run(*args: Any) -> Any:
+        nonlocal fast
+        if not args[0].is_cuda:
+            return function(*args)
+        if fast is None:
+            fast = torch.compile(function, dynamic=True, fullgraph=True)
+        return fast(*args)
+
+    return run
