@@ -46,7 +46,6 @@ VARIANTS = {
     ),
 }
 CASES = {name: (name, {}, on_one_model(name)) for name in list_families()} | VARIANTS
-CASES = {n: c for n, c in CASES.items() if hasattr(get_family(c[0], **c[1]), "formula")}
 
 
 @pytest.fixture(params=CASES)
