@@ -6,9 +6,13 @@ on the CPU, but for square roots, which may be one unit in the last place off.
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+from piforest.checks import BrokenLaw, check_family
 from piforest.families import extent, get_family, list_families
 from piforest.families._namespace import prepared_params, residuals_of
 from scenes import cylinder_points, flat_points, line_points, on_one_model, parabola_points
@@ -46,7 +50,6 @@ VARIANTS = {
     ),
 }
 CASES = {name: (name, {}, on_one_model(name)) for name in list_families()} | VARIANTS
-CASES = {n: c for n, c in CASES.items() if hasattr(get_family(c[0], **c[1]), "formula")}
 
 
 @pytest.fixture(params=CASES)
@@ -128,3 +131,80 @@ def test_a_formula_compiles_in_one_piece(scene):
     compiled = torch.compile(family.formula, backend="eager", fullgraph=True)
     R = compiled(list(torch.from_numpy(X).T[:, :, None]), list(columns[:, None]), torch)
     assert close(R.numpy(), family, X, theta).all()
+
+
+# Matches of a camera that moves along its axis: both epipoles are at the origin.
+FORWARD = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0, 0, 0, 0, 0]], float)
+# The horizon of the first image is x1 = -1; what lies beyond is behind the camera.
+PLANE = np.array([[0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 1]], float)
+ELLIPSE = np.array([[1, 2, 1 / 9, 0, 1 / 4]])
+
+
+@pytest.mark.parametrize("namespace", ["numpy", "torch"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("name", "row", "params", "distance"),
+    [
+        ("fundamental", [0, 0, 0, 0], FORWARD, 0),
+        ("homography", [-2, 0, 2, 0], PLANE, np.inf),
+        ("homography", [-1, 0, 2, 0], PLANE, np.inf),
+        ("essential", [0, 0, 0, 0], FORWARD[:, 4:], 0),
+        ("ellipse", [1, 2], ELLIPSE, 2),
+        ("vanishing_point", [2, 3, 4, 3], [[3, 3, 0, 0, 1]], 0),
+        ("cone", [0, 0, -3, 0, 0, 0], [[0, 0, 0, 0, 0, 1, 0.6, 0.8]], 3),
+        ("polynomial", [1e30, 0], [[0, 0, 1e-30, 0, 0, 0, 1e250]], np.inf),
+    ],
+)
+def test_formulas_keep_the_conventions(name, row, params, distance, namespace, dtype):
+    family, X = get_family(name), np.array([row], dtype)
+    kernel = family.residuals(X.astype(np.float64), np.asarray(params, float))
+    R = residuals_of(family, torch_or_skip().from_numpy(X) if namespace == "torch" else X, params)
+    assert kernel.item() == R.item() == distance
+
+
+def test_whole_numbers_are_measured_in_double_precision():
+    torch = torch_or_skip()
+    params = np.array([[0.0, 0.0, 1.0]])
+    for X in (np.array([[1, 1]]), torch.tensor([[1, 1]])):
+        R = residuals_of(get_family("circle"), X, params)
+        assert R.item() == pytest.approx(np.sqrt(2) - 1, rel=1e-15)
+
+
+def test_arrays_are_measured_without_torch():
+    code = (
+        "import sys, numpy as np\n"
+        "from piforest.families import get_family\n"
+        "get_family('line').residuals(np.ones((3, 2)), np.eye(4))\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class Tilted(type(get_family("line"))):
+    """Lines whose formula is wrong."""
+
+    def formula(self, x, theta, xp):
+        return super().formula(x, theta, xp) * (1 + 1e-6)
+
+
+class Forgetful(Tilted):
+    def formula(self, x, theta, xp):
+        return x[0]
+
+
+class Array(Tilted):
+    def formula(self, x, theta, xp):
+        return x.mean()
+
+
+@pytest.mark.parametrize(
+    ("family", "law"),
+    [
+        (Tilted(), "formula must give what residuals gives"),
+        (Forgetful(), r"formula must give shape \(n, m\) = \(80, 60\), got \(80, 1\)"),
+        (Array(), "formula must take columns .* it raised AttributeError"),
+    ],
+)
+def test_the_checks_name_a_wrong_formula(family, law):
+    with pytest.raises(BrokenLaw, match=law):
+        check_family(family)

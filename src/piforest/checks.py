@@ -18,6 +18,7 @@ import numpy as np
 
 from ._random import Stream
 from .families import extent, resolve_family
+from .families._namespace import residuals_of
 from .metrics import as_rows, resolve_metric
 from .preferences import resolve_kernel
 from .protocols import Floats, Forest, ModelFamily
@@ -71,6 +72,7 @@ def check_family(family: Any, X: Any = None) -> list[str]:
     _check_noise(family, probes, samples, size, rng)
     _check_symmetries(family, probes, samples, size)
     _check_outline(family, X, theta, size)
+    _check_formula(family, probes, theta, R, size)
     _require(
         np.array_equal(family.residuals(probes, theta), R),
         "residuals must not depend on what was solved before: keep no state.",
@@ -316,6 +318,26 @@ def _check_outline(family: ModelFamily, X: Floats, theta: Floats, size: float) -
                 len(line) == 0 or family.residuals(line, params[None]).max() <= 1e-4 * size,
                 "outline must give points on the model.",
             )
+
+
+def _check_formula(family: ModelFamily, X: Floats, theta: Floats, R: Floats, size: float) -> None:
+    if not hasattr(family, "formula"):
+        return
+    try:
+        formula = np.asarray(residuals_of(family, X, theta))
+    except Exception as error:
+        raise BrokenLaw(
+            "formula must take columns (n, 1) and (1, m) and the module numpy as its namespace; it "
+            f"raised {type(error).__name__}: {error}"
+        ) from error
+    _require(
+        formula.shape == R.shape,
+        f"formula must give shape (n, m) = {R.shape}, got {formula.shape}.",
+    )
+    _require(
+        np.isclose(formula, R, rtol=1e-9, atol=1e-9 * size),
+        "formula must give what residuals gives, to a billionth of the data's size.",
+    )
 
 
 def check_sampler(sampler: Any, X: Any = None) -> None:

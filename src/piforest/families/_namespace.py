@@ -42,8 +42,8 @@ def residuals_of(family: Any, X: Any, params: Any) -> Any:
     in its precision. params (m, p) are those of `solve`."""
     theta = np.ascontiguousarray(prepared_params(family, params).T)
     if not is_tensor(X):
-        theta = theta.astype(X.dtype if X.dtype.kind == "f" else np.float64, copy=False)
         with np.errstate(all="ignore"):
+            theta = theta.astype(X.dtype if X.dtype.kind == "f" else np.float64, copy=False)
             return family.formula(list(X.T[:, :, None]), list(theta[:, None]), np)
     import torch
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Floats
+from ..protocols import Columns, Floats
 from . import extent
 from .line import Line
 
@@ -42,6 +44,17 @@ def unit(X, i, out):  # type: ignore[no-untyped-def]
     return known
 
 
-@jit
-def cross(ax, ay, az, bx, by, bz):  # type: ignore[no-untyped-def]
+def unit_normal(normal: Columns, xp: Any) -> tuple[Any, Any, Any, Any]:
+    """`unit` in any namespace: three columns, and where there is a normal."""
+    x, y, z = normal
+    length = xp.sqrt(x * x + y * y + z * z)
+    length = xp.where(length > 0, length, 1.0)
+    x, y, z = x / length, y / length, z / length
+    return x, y, z, x * x + y * y + z * z > 0
+
+
+def cross_product(ax: Any, ay: Any, az: Any, bx: Any, by: Any, bz: Any) -> tuple[Any, Any, Any]:
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+cross = jit(cross_product)

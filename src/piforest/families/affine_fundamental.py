@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 
 # Three differences of matches that span less than this (their volume over the product of
 # their lengths) span no hyperplane, and a normal of which one image has less than this
@@ -57,10 +58,16 @@ class AffineFundamental:
             valid &= np.sum(view**2, axis=1) > FLAT**2
         return np.concatenate([centre, normal], axis=1)[:, None], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        x1, y1, x2, y2 = (at - c for at, c in zip(x, theta))
+        n1, n2, n3, n4 = theta[4:]
+        return abs((x1 * n1 + y1 * n2) + (x2 * n3 + y2 * n4))
 
     def matrices(self, params: Floats) -> Floats:
         """(m, 3, 3): F in the coordinates of the images, zero but for its last row and column."""

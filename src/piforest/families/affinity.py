@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
 from ._matches import shifts
+from ._namespace import tensors_too
 
 # Three points whose triangle is flatter than this (height over longest side) are
 # collinear, as for circles.
@@ -29,14 +31,24 @@ class _AffineMap:
     def codimension(self, d: int) -> int:
         return 2
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         columns = np.ascontiguousarray(params.T)
-        a, b, c, d = columns[4:]
-        with np.errstate(all="ignore"):
-            inverse = np.stack([d, -b, -c, a]) / (a * d - b * c)
-        _transfer_errors(X, columns[:4], columns[4:], inverse, out)
+        _transfer_errors(X, columns[:4], columns[4:], _inverses(columns), out)
         return out
+
+    def prepared(self, params: Floats) -> Floats:
+        """(m, 12): the inverse of A after it."""
+        return np.concatenate([params.T, _inverses(params.T)]).T
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        x1, y1, x2, y2 = (at - c for at, c in zip(x, theta))
+        A, B = theta[4:8], theta[8:]
+        ax, ay = x2 - (A[0] * x1 + A[1] * y1), y2 - (A[2] * x1 + A[3] * y1)
+        bx, by = x1 - (B[0] * x2 + B[1] * y2), y1 - (B[2] * x2 + B[3] * y2)
+        error = xp.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
+        return xp.where(error >= 0, error, inf)
 
     def matrices(self, params: Floats) -> Floats:
         """(m, 3, 3): the map in the coordinates of the images, x2 = H x1, last row 0, 0, 1."""
@@ -114,6 +126,13 @@ def _triangle(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
     sides = [np.sum(side**2, axis=1) for side in (u, v, u - v)]
     flat = np.abs(area) <= FLAT * np.maximum(np.maximum(sides[0], sides[1]), sides[2])
     return u, v, np.where(flat, 0.0, area)
+
+
+def _inverses(columns: Floats) -> Floats:
+    """Parameters (8, m) to the inverses (4, m) of A by rows."""
+    a, b, c, d = columns[4:]
+    with np.errstate(all="ignore"):
+        return np.asarray(np.stack([d, -b, -c, a]) / (a * d - b * c))
 
 
 @jit

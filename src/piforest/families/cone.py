@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
 from .._validation import check_not_below_zero
-from ..protocols import Bools, Floats
-from ._oriented import ROW, complaint_about_normals, cross, extent_of_points, unit
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
+from ._oriented import (
+    ROW,
+    complaint_about_normals,
+    cross,
+    cross_product,
+    extent_of_points,
+    unit,
+    unit_normal,
+)
 from ._outlines import within_box
 from ._solids import across, span_of_box
 
@@ -65,10 +74,29 @@ class Cone:
         _cones(np.ascontiguousarray(samples), params, valid)
         return params, valid
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), float(self.normal_weight), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        nx, ny, nz, known = unit_normal(x[3:], xp)
+        vx, vy, vz = x[0] - theta[0], x[1] - theta[1], x[2] - theta[2]
+        ax, ay, az, cos, sin = theta[3:]
+        along = vx * ax + vy * ay + vz * az
+        cx, cy, cz = cross_product(vx, vy, vz, ax, ay, az)
+        far2 = cx * cx + cy * cy + cz * cz
+        far = xp.sqrt(far2)
+        off = far * cos - along * sin
+        off2 = xp.where(far * sin + along * cos >= 0, off * off, far2 + along * along)
+        around = nx * cx + ny * cy + nz * cz
+        level = nx * ax + ny * ay + nz * az
+        out_x, out_y, out_z = vx - along * ax, vy - along * ay, vz - along * az
+        outward = nx * out_x + ny * out_y + nz * out_z
+        slip = level * cos * far + outward * sin
+        turned2 = xp.where(known, around * around + slip * slip, far2)
+        return xp.sqrt(off2 + self.normal_weight * self.normal_weight * turned2)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """Five rings and eight lines from the apex."""

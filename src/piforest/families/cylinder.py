@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
 from .._validation import check_flag, check_not_below_zero
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
 from ._five_points import cylinders
-from ._oriented import PARALLEL, ROW, complaint_about_normals, cross, extent_of_points, unit
+from ._namespace import tensors_too
+from ._oriented import (
+    PARALLEL,
+    ROW,
+    complaint_about_normals,
+    cross,
+    cross_product,
+    extent_of_points,
+    unit,
+    unit_normal,
+)
 from ._outlines import within_box
 from ._solids import across, span_of_box
 
@@ -86,6 +96,7 @@ class Cylinder:
         solver(np.ascontiguousarray(samples), params, valid)
         return params, valid
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         columns = np.ascontiguousarray(params.T)
@@ -94,6 +105,22 @@ class Cylinder:
         else:
             _distances(X, columns, out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        vx, vy, vz = x[0] - theta[0], x[1] - theta[1], x[2] - theta[2]
+        ux, uy, uz, radius = theta[3:]
+        cx, cy, cz = cross_product(vx, vy, vz, ux, uy, uz)
+        far2 = cx * cx + cy * cy + cz * cz
+        far = xp.sqrt(far2)
+        if not self.normals or self.normal_weight == 0:
+            return abs(far - radius)
+        nx, ny, nz, known = unit_normal(x[3:], xp)
+        around = nx * cx + ny * cy + nz * cz
+        along = nx * ux + ny * uy + nz * uz
+        sine2 = along * along + xp.where(far2 > 0, around * around / far2, 1.0)
+        sine2 = xp.where(~known | (sine2 > 1), 1.0, sine2)
+        off, turned = far - radius, self.normal_weight * radius
+        return xp.sqrt(off * off + turned * turned * sine2)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """Five rings and eight lines along the axis."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 from ._outlines import within_box
 
 # Twice the area of a triangle of the sample, whose points are at a mean distance of 1 from their
@@ -79,12 +81,26 @@ class Ellipse:
         params = np.where(valid[:, None], params, 0.0)
         return params[:, None, :], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         columns = np.ascontiguousarray(params.T)
-        shortest = 1 / np.sqrt(_eigenvalues(*columns[2:])[0])
-        _distances(X, columns, shortest, out)
+        _distances(X, columns, _shortest(columns), out)
         return out
+
+    def prepared(self, params: Floats) -> Floats:
+        """(m, 6): the shorter semi-axis after them, which is how far the centre is off."""
+        return np.concatenate([params.T, _shortest(params.T)[None]]).T
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        cx, cy, A, B, C, shortest = theta
+        dx, dy = x[0] - cx, x[1] - cy
+        gx, gy = A * dx + B * dy, B * dx + C * dy
+        square = gx * dx + gy * dy
+        s = xp.sqrt(square)
+        distance = abs(s - 1) * s / xp.sqrt(gx * gx + gy * gy)
+        other = xp.where(square == 0, shortest, inf)
+        return xp.where(distance >= 0, distance, other)
 
     def axes(self, params: Floats) -> Floats:
         """(m, 3): the semi-axes, longer first, and the angle of the longer one to the x axis."""
@@ -131,6 +147,11 @@ def _eigenvalues(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats]:
     """The larger and the smaller one of the matrices A, B; B, C."""
     most = (A + C) / 2 + np.sqrt(((A - C) / 2) ** 2 + B * B)
     return most, (A * C - B * B) / most
+
+
+def _shortest(columns: Floats) -> Floats:
+    """Parameters (5, m) to the shorter semi-axes (m,)."""
+    return np.asarray(1 / np.sqrt(_eigenvalues(*columns[2:])[0]))
 
 
 @jit

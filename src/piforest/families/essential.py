@@ -10,14 +10,15 @@ problem, 2004).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
 from ._calibrated import looks_like_pixels, rays
-from .fundamental import _null_vectors, _sampson
+from ._namespace import tensors_too
+from .fundamental import _null_vectors, _sampson, sampson
 
 # A pivot of the cubic equations, of which each has unit norm, below which they do not
 # determine the matrix.
@@ -79,10 +80,14 @@ class Essential:
         _five_points(rays(samples), _OF_TWO, _OF_THREE, params, valid)
         return params, valid
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _sampson(X, np.zeros((4, len(params))), np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        return sampson(x, theta, xp)
 
     def matrices(self, params: Floats) -> Floats:
         """(m, 3, 3): E."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
 from .._validation import check_flag
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 from ._outlines import within_box
 from .polynomial import abscissae, interpolate
 
@@ -73,10 +75,20 @@ class Parabola:
             params[:, k] = np.concatenate([middle, a, b, h[:, None], c], axis=1)
         return params, valid
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        px, py, ax, ay, h, c0, c1, c2 = theta
+        dx, dy = x[0] - px, x[1] - py
+        t, v = (ay * dx - ax * dy) / h, ax * dx + ay * dy
+        slope = (c1 + 2 * c2 * t) / h
+        f = c0 + t * (c1 + c2 * t)
+        distance = abs(v - f) / xp.sqrt(1 + slope * slope)
+        return xp.where(distance >= 0, distance, inf)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         point, axis, h, c = params[:2], params[2:4], params[4], params[5:]

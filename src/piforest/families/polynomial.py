@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
 from .._validation import check_integer
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 from ._outlines import within_box
 
 # Two points of a sample nearer to each other in x than this part of its width stand one above
@@ -51,10 +53,22 @@ class Polynomial:
         params = np.concatenate([middle, h[:, None], coefficients], axis=1)
         return params[:, None, :], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        x0, y0, h, *c = theta
+        t = (x[0] - x0) / h
+        f, slope = c[-1], 0.0 * t
+        for lower in reversed(c[:-1]):
+            slope = slope * t + f
+            f = f * t + lower
+        steep = slope / h
+        distance = abs(x[1] - y0 - f) / xp.sqrt(1 + steep * steep)
+        return xp.where(distance >= 0, distance, inf)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         x = np.linspace(low[0], high[0], 1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement
-from math import comb
+from math import comb, inf
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from .._kernels.jit import jit
 from .._validation import check_integer
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 
 # A pivot of the equations, in features that run over [-1, 1] within the sample, below which the
 # records do not determine the law: one stands twice, or the features depend on one another.
@@ -67,8 +68,12 @@ class PolynomialRegression:
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         return _solve(samples, self.target, self.degree)
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         return _residuals(X, params, self.target, self.degree)
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        return _formula(x, theta, self.target, xp)
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,12 @@ class LinearRegression:
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         return _solve(samples, self.target, 1)
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         return _residuals(X, params, self.target, 1)
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        return _formula(x, theta, self.target, xp)
 
     def coefficients(self, params: Floats) -> Floats:
         """(m, d): the slope of each feature, in the order of the columns, and the intercept."""
@@ -188,6 +197,27 @@ def _residuals(X: Floats, params: Floats, target: int, degree: int) -> Floats:
     _deviations(x, y, columns[:f], columns[f : 2 * f], columns[2 * f], columns[2 * f + 1 :],
                 _recipe(f, degree), out)  # fmt: skip
     return out
+
+
+def _formula(x: Columns, theta: Columns, target: int, xp: Any) -> Any:
+    """`_deviations` in any namespace."""
+    target %= len(x)
+    features = [*x[:target], *x[target + 1 :]]
+    f = len(features)
+    t = [(at - x0) / h for at, x0, h in zip(features, theta, theta[f:])]
+    c = theta[2 * f + 1 :]
+    # The terms beyond the features, each an earlier one times a feature from its last one on: the
+    # order of `_terms`.
+    terms, done = list(enumerate(t)), 0
+    while len(terms) < len(c) - 1:
+        last, product = terms[done]
+        terms += [(i, product * t[i]) for i in range(last, f)]
+        done += 1
+    law = c[0]
+    for coefficient, (_, product) in zip(c[1:], terms):
+        law = law + coefficient * product
+    deviation = abs(x[target] - theta[2 * f] - law)
+    return xp.where(deviation >= 0, deviation, inf)
 
 
 @jit

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 
 # Three points whose triangle is flatter than this (height over longest side) are
 # collinear: any turn about their line would do.
@@ -63,17 +65,35 @@ class _Motion:
         valid &= np.isfinite(params).all(axis=1)
         return params[:, None], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         columns = np.ascontiguousarray(params.T)
-        weight = np.ones(len(params))
-        if self.scaled:
-            # The error in the first cloud is that in the second over the scale.
-            with np.errstate(all="ignore"):
-                scale2 = np.sum(columns[6::3] ** 2, axis=0)
-                weight = np.sqrt((1 + 1 / scale2) / 2)
-        _transfer_errors(X, columns, weight, out)
+        _transfer_errors(X, columns, self._weights(columns), out)
         return out
+
+    def prepared(self, params: Floats) -> Floats:
+        """(m, 16): after them what the error in the second cloud is multiplied by."""
+        columns = np.ascontiguousarray(params.T)
+        return np.concatenate([columns, self._weights(columns)[None]]).T
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        px, py, pz = x[0] - theta[0], x[1] - theta[1], x[2] - theta[2]
+        M = theta[6:15]
+        ex = x[3] - theta[3] - (M[0] * px + M[1] * py + M[2] * pz)
+        ey = x[4] - theta[4] - (M[3] * px + M[4] * py + M[5] * pz)
+        ez = x[5] - theta[5] - (M[6] * px + M[7] * py + M[8] * pz)
+        error = theta[15] * xp.sqrt(ex * ex + ey * ey + ez * ez)
+        return xp.where(error >= 0, error, inf)
+
+    def _weights(self, columns: Floats) -> Floats:
+        """Parameters (15, m) to weights (m,)."""
+        if not self.scaled:
+            return np.ones(columns.shape[1])
+        # The error in the first cloud is that in the second over the scale.
+        with np.errstate(all="ignore"):
+            scale2 = np.sum(columns[6::3] ** 2, axis=0)
+            return np.asarray(np.sqrt((1 + 1 / scale2) / 2))
 
     def matrices(self, params: Floats) -> Floats:
         """(m, 4, 4): the motion in the coordinates of the clouds, x' = T x, last row 0, 0, 0, 1."""

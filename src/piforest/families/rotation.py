@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
 from ._calibrated import looks_like_pixels, rays
-from .homography import _transfer_errors
+from ._namespace import tensors_too
+from .homography import _transfer_errors, transfer_error
 
 # Two rays with less than this angle between them, in radians, are one: a thousandth of a
 # pixel in a usual image.
@@ -59,12 +60,17 @@ class Rotation:
         R = np.sum(frames[:, 1, :, :, None] * frames[:, 0, :, None, :], axis=1)
         return R.reshape(-1, 1, 9), valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         R = np.ascontiguousarray(params.T)
         inverse = np.ascontiguousarray(R[[0, 3, 6, 1, 4, 7, 2, 5, 8]])
         _transfer_errors(X, np.zeros((4, len(params))), R, inverse, out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        inverse = [theta[i] for i in (0, 3, 6, 1, 4, 7, 2, 5, 8)]
+        return transfer_error(x, theta, inverse, xp)
 
     def matrices(self, params: Floats) -> Floats:
         """(m, 3, 3): R."""

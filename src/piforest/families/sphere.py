@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 from ._outlines import within_box
 from ._spans import frame
 
@@ -40,10 +41,15 @@ class Sphere:
         _spheres(np.ascontiguousarray(samples), params, valid)
         return params[:, None, :], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        off = [at - c for at, c in zip(x, theta)]
+        return abs(xp.sqrt(sum(a * a for a in off)) - theta[len(x)])
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """A great circle along every two axes: three in space."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
 from .._validation import check_flag, check_integer
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 from ._solids import flat_within_box
 from ._spans import frame, nearest_to_origin, normal_to
 from .line import Line
@@ -58,10 +59,20 @@ class Subspace:
         params = np.concatenate([anchor, directions.reshape(s, -1)], axis=1)
         return params[:, None, :], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        d = len(x)
+        V = [at - p for at, p in zip(x, theta)]
+        for start in range(d, len(theta), d):
+            direction = theta[start : start + d]
+            along = sum(v * u for v, u in zip(V, direction))
+            V = [v - along * u for v, u in zip(V, direction)]
+        return xp.sqrt(sum(v * v for v in V))
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """A line, or where a plane in space cuts the box. Nothing beyond."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,17 @@ class _Shift:
         params = samples[:, :, half:] - samples[:, :, :half]
         return params, np.ones(params.shape[:2], np.bool_)
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         half = X.shape[1] // 2
         _distances(X[:, half:] - X[:, :half], np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        half = len(x) // 2
+        off = [end - start - t for start, end, t in zip(x, x[half:], theta)]
+        return xp.sqrt(sum(a * a for a in off))
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Columns, Floats
+from ._namespace import tensors_too
 
 # A segment shorter than this part of its sample's size is a point, and two lines whose
 # homogeneous coordinates, at that size, differ by less than this are one line.
@@ -55,10 +56,20 @@ class VanishingPoint:
         V[:, 2] /= np.where(valid, size, np.inf)
         return np.concatenate([ends[:, 0] + mean, V], axis=1)[:, None], valid[:, None]
 
+    @tensors_too
     def residuals(self, X: Floats, params: Floats) -> Floats:
         out = np.empty((len(X), len(params)))
         _distances(X, np.ascontiguousarray(params.T), out)
         return out
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        x1, y1, x2, y2 = x
+        cx, cy, vx, vy, w = theta
+        hx, hy = (x2 - x1) / 2, (y2 - y1) / 2
+        mx, my = x1 + hx, y1 + hy
+        dx, dy = vx - w * (mx - cx), vy - w * (my - cy)
+        length = xp.sqrt(dx * dx + dy * dy)
+        return xp.where(length > 0, abs(hx * dy - hy * dx) / length, 0.0)
 
 
 def _line(ends: Floats) -> tuple[Floats, Floats, Floats, Floats]:
