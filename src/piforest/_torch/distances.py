@@ -18,7 +18,7 @@ def binary(metric: str) -> bool:
 
 
 def products(rows: Any, pool: Any) -> Any:
-    """(r, m), (pool, m) of int8 to exact sums (r, pool) of int32, or of int64 where they need it."""
+    """(r, m), (pool, m) of int8 to exact sums (r, pool), int64 where int32 is too small."""
     m = rows.shape[1]
     if not rows.is_cuda:
         # Integers below 2 ** 53 are exact in float64, and the CPU's product of bytes is slow.
