@@ -20,6 +20,9 @@ M1 = np.uint64(0xBF58476D1CE4E5B9)
 M2 = np.uint64(0x94D049BB133111EB)
 
 
+_CHUNK = 16_384
+
+
 def mix(key: Any, value: Any) -> NDArray[np.uint64]:
     """SplitMix64's word number `value` of the sequence seeded by `key`, elementwise."""
     key = np.asarray(key, dtype=np.uint64)
@@ -42,14 +45,28 @@ def choose(stream: Stream, n: int, size: int) -> NDArray[np.int64]:
     """`size` distinct integers below n, ascending: those with the smallest words."""
     if size >= n:
         return np.arange(n)
-    words = mix(stream.key, np.arange(n))
     # Words are uniform, so a bound is known that nearly always holds `size` of them and few
     # more: selecting among these is ten times faster than among all.
     bound = min(1.0, (size + 6 * np.sqrt(size) + 6) / n)
-    few = np.flatnonzero(words <= np.uint64(bound * (2**64 - 2**11)))
-    if len(few) < size:
-        few = np.arange(n)
-    return np.sort(few[np.argpartition(words[few], size - 1)[:size]])
+    rows, words = _below_bound(stream.key, n, np.uint64(bound * (2**64 - 2**11)))
+    if len(rows) < size:
+        rows, words = _below_bound(stream.key, n, np.uint64(2**64 - 1))
+    return np.sort(rows[np.argpartition(words, size - 1)[:size]])
+
+
+def _below_bound(
+    key: int, n: int, bound: np.uint64
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """The numbers below n whose words are at most `bound`, and the words; a few at a time, which
+    stay in the cache."""
+    rows, words = [], []
+    for start in range(0, n, _CHUNK):
+        numbers = np.arange(start, min(start + _CHUNK, n))
+        word = mix(key, numbers)
+        kept = word <= bound
+        rows.append(numbers[kept])
+        words.append(word[kept])
+    return np.concatenate(rows), np.concatenate(words)
 
 
 # Beyond so many rows, what is measured on all of them is measured on as many.

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
 # Each thread gets its work in about so many portions: handing out a portion costs time too.
 _PORTIONS = 8
+
+
+_n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
+
+
+@contextmanager
+def allowing(n_jobs: int | None) -> Iterator[None]:
+    """Let what is called within, and cannot be told otherwise, use so many threads."""
+    before = _n_jobs.set(n_jobs)
+    try:
+        yield
+    finally:
+        _n_jobs.reset(before)
+
+
+def allowed() -> int:
+    """How many threads may be used here; one, unless `allowing` says otherwise."""
+    return int(effective_n_jobs(_n_jobs.get()))
 
 
 def in_threads(

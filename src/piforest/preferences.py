@@ -42,7 +42,7 @@ class Gaussian:
 
     def __call__(self, r: Floats, sigma: Floats) -> Floats:
         z = r / sigma
-        return _exp(-0.5 * z * z)
+        return exp(-0.5 * z * z)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Paper:
     cutoff: ClassVar[float] = 3.0
 
     def __call__(self, r: Floats, sigma: Floats) -> Floats:
-        return _exp(-r * r / sigma)
+        return exp(-r * r / sigma)
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class Binary:
         return r * 0.0 + 1.0
 
 
-def _exp(values: Any) -> Any:
-    """Of arrays and of tensors."""
-    return values.exp() if is_tensor(values) else np.exp(values)
+def exp(values: Floats) -> Floats:
+    """Of arrays, and of tensors."""
+    return values.exp() if is_tensor(values) else np.exp(values)  # type: ignore[attr-defined,no-any-return]
 
 
 def list_kernels() -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ import torch
 from .._rows import UNIT, SparseRows, index_dtype
 from ..models import ModelSet, OwnModels
 from ..protocols import Floats, Kernel
-from .residuals import DeviceModels
+from .residuals import DeviceModels, compiled
 from .words import mix, ordered
 
 # Matrix products of bytes want so many columns at a time.
@@ -82,10 +82,13 @@ class DevicePreferences:
         return torch.as_tensor(P, device=self.device)
 
 
-def square_sums(P: Any) -> Any:
+def _square_sums(P: Any) -> Any:
     """(r,) exact sums of squares, as float64."""
     wide = P.to(torch.int32)
     return (wide * wide).sum(dim=1, dtype=torch.int64).to(torch.float64)
+
+
+square_sums = compiled(_square_sums)
 
 
 class _Part:
@@ -100,14 +103,14 @@ class _Part:
         limit = np.append(kernel.cutoff * models.scale, np.full(extra, -1.0))
         unit = np.append(UNIT * models.weight / heaviest, np.zeros(extra))
         self.columns = [torch.as_tensor(each, device=device) for each in (scale, limit, unit)]
-        self.models, self.step = DeviceModels(models, width, device), _step(kernel)
+        self.models, self.step = DeviceModels(models, width, device), _step(cast(Hashable, kernel))
 
     def preferences(self, X: Any) -> Any:
         return self.models.then(self.step, X, *self.columns)
 
 
 @lru_cache(maxsize=32)
-def _step(kernel: Kernel) -> Any:
+def _step(kernel: Any) -> Any:
     """Residuals to fixed point: round(unit phi) within the limit, 0 beyond it."""
 
     def fixed_point(R: Any, scale: Any, limit: Any, unit: Any) -> Any:

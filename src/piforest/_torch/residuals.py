@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -36,7 +37,7 @@ class DeviceModels:
         step: a function of the module level, so that what is compiled for it is found again.
         """
         if self.has_formula:
-            return fused(self.family, step)(X, self.theta, *others)
+            return fused(cast(Hashable, self.family), step)(X, self.theta, *others)
         return step(self._on_host(X), *others)
 
     def _on_host(self, X: Any) -> Any:

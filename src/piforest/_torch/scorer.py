@@ -16,7 +16,7 @@ from ..forest import FlatForest
 from ..protocols import Floats, Kernel
 from .distances import METRICS, binary, distance, products
 from .forest import DeviceForest, grow, path_lengths
-from .preferences import ALIGNED, DevicePreferences
+from .preferences import ALIGNED, DevicePreferences, square_sums
 from .residuals import compiled
 
 # What a block of rows may take: preferences, products and look-ups.
@@ -72,8 +72,7 @@ class DeviceScorer:
         """Filled up with rows that prefer nothing, which no tree knows."""
         extra = -len(P) % ALIGNED if len(P) >= _LEAST_ROWS else _LEAST_ROWS - len(P)
         self.pool = torch.nn.functional.pad(P, (0, 0, 0, extra))
-        wide = self.pool.to(torch.int32)
-        self.pool_sums = (wide * wide).sum(dim=1).to(torch.float64)
+        self.pool_sums = square_sums(self.pool)
 
     def _set_forest(self, forest: FlatForest) -> None:
         self.forest = DeviceForest(forest, self.pool_sums)

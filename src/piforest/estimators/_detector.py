@@ -93,12 +93,14 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         anomalies end depends on the structures, and `offset_` says it.
         """
         check_is_fitted(self, "forest_")
-        return self._map(X, "scores")
+        scores: Floats = self._map(X, "scores")
+        return scores
 
     def path_lengths(self, X: Any) -> Floats:
         """Path length of each row in each tree, (n, t), behind `anomaly_score`."""
         check_is_fitted(self, "forest_")
-        return self._map(X, "path_lengths")
+        lengths: Floats = self._map(X, "path_lengths")
+        return lengths
 
     def score_blocks(self, blocks: Iterable[Any]) -> Iterator[Floats]:
         """`anomaly_score` of one block of rows after another, in constant memory.

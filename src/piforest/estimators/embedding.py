@@ -15,7 +15,7 @@ from .._device import is_tensor, on_host, resolve_device, sparse_tensor
 from .._progress import Progress
 from .._random import Stream, subset
 from .._rows import SparseRows, stack
-from .._threads import in_threads
+from .._threads import allowing, in_threads
 from .._validation import (
     NoModels,
     check_choice,
@@ -201,9 +201,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             path = ("models",) if at == 0 else ("models", at)
             with Progress(self.verbose).stage(f"{size} models of family {family.name!r}"):
                 try:
-                    models, degenerate = draw_models(
-                        X, family, sampler, size, stream.child(*path), **columns
-                    )
+                    with allowing(self.n_jobs):
+                        models, degenerate = draw_models(
+                            X, family, sampler, size, stream.child(*path), **columns
+                        )
                 except NoModels as error:
                     if len(families) == 1:
                         raise

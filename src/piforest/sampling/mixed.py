@@ -11,6 +11,7 @@ from scipy.spatial import KDTree
 from .._kernels.neighbours import among_nearest
 from .._kernels.random import distinct_below
 from .._random import Stream, below, choose, mix, subset
+from .._threads import allowed
 from ..protocols import Floats, Ints
 from ._common import refuse, uniform
 
@@ -87,7 +88,7 @@ def _from_lists(X: Floats, seeds: Ints, K: Ints, ranks: Ints, samples: Ints, out
     for power in np.unique(classes):
         some = samples[classes == power]
         width = min(2**power, _LISTED)
-        near = tree.query(X[seeds[some]], k=width + 1)[1]
+        near = tree.query(X[seeds[some]], k=width + 1, workers=allowed())[1]
         # Without the seed itself, which repeated points may have pushed off the list.
         own = near == seeds[some][:, None]
         own[~own.any(axis=1), -1] = True
