@@ -67,6 +67,16 @@ def test_chosen_are_the_rows_with_the_smallest_words(n, size):
     assert np.array_equal(_random.choose(Stream(7), n, size), smallest)
 
 
+@pytest.mark.parametrize("size", [1, 500, 6000])
+def test_few_of_many_are_those_that_words_name_first(size):
+    named = []
+    for number in range(2 * size + 8):
+        row = int(_random.below(_random.mix(Stream(7).key, number), 60_000))
+        if row not in named and len(named) < size:
+            named.append(row)
+    assert np.array_equal(_random.choose(Stream(7), 60_000, size), np.sort(named))
+
+
 def test_choose_survives_words_that_lie_unevenly(monkeypatch):
     """Where the bound holds too few words, all of them are looked at."""
     mix = _random.mix

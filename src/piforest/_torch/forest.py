@@ -10,6 +10,7 @@ from .._kernels.trees import SAME
 from .._random import Stream
 from ..forest import FlatForest
 from .distances import distance
+from .residuals import compiled
 from .words import below, mix, ordered, signed
 
 
@@ -126,32 +127,44 @@ class DeviceForest:
         self.ends = here(forest.depths[forest.size], torch.float64)
         self.pool_sums = pool_sums
 
+    def path_lengths(self, shared: Any, sums: Any, metric: str) -> Any:
+        """(r, t): look-ups level by level in the products (r, pool) of a block of rows."""
+        node = self.roots.expand(len(shared), -1).contiguous()
+        length = torch.zeros(node.shape, dtype=torch.float64, device=shared.device)
+        tables = self.children, self.seed, self.pool_sums
+        for _ in range(self.height):
+            node, length = _descend(
+                shared, sums, node, length, *tables, metric, self.branching, self.soft
+            )
+        return _ended(length, node, self.ends, sums)
 
-def path_lengths(
-    shared: Any, sums: Any, roots: Any, children: Any, seed: Any, ends: Any, pool_sums: Any,
-    metric: str, branching: int, height: int, soft: bool,
-) -> Any:  # fmt: skip
-    """(r, t): look-ups level by level in the products (r, pool) of a block of rows."""
-    node = roots.expand(len(shared), -1)
-    length = torch.zeros(node.shape, dtype=torch.float64, device=shared.device)
+
+def _step_down(
+    shared: Any, sums: Any, node: Any, length: Any, children: Any, seed: Any, pool_sums: Any,
+    metric: str, branching: int, soft: bool,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Every row one edge further in every tree, unless it has ended."""
 
     def away(nodes: Any) -> Any:
         seeds = seed[nodes]
         return distance(metric, torch.gather(shared, 1, seeds), sums[:, None], pool_sums[seeds])
 
-    for _ in range(height):
-        first = children[node]
-        inner = first >= 0
-        at = torch.clamp(first, min=0)
-        nearest, first = away(at), at
-        for k in range(1, branching):
-            other = away(first + k)
-            closer = other < nearest
-            at = torch.where(closer, first + k, at)
-            nearest = torch.where(closer, other, nearest)
-        edge = torch.where(nearest > SAME, 2.0 - nearest, 1.0) if soft else 1.0
-        length = torch.where(inner, length + edge, length)
-        node = torch.where(inner, at, node)
-    length = length + ends[node]
-    # A row that prefers nothing does not descend.
-    return torch.where(sums[:, None] == 0, 1.0, length)
+    first = children[node]
+    inner = first >= 0
+    at = first = torch.clamp(first, min=0)
+    nearest = away(first)
+    for k in range(1, branching):
+        other = away(first + k)
+        closer = other < nearest
+        at = torch.where(closer, first + k, at)
+        nearest = torch.where(closer, other, nearest)
+    edge = torch.where(nearest > SAME, 2.0 - nearest, 1.0) if soft else 1.0
+    return torch.where(inner, at, node), torch.where(inner, length + edge, length)
+
+
+def _add_ends(length: Any, node: Any, ends: Any, sums: Any) -> Any:
+    """With what the leaf's points would add. A row that prefers nothing does not descend."""
+    return torch.where(sums[:, None] == 0, 1.0, length + ends[node])
+
+
+_descend, _ended = compiled(_step_down), compiled(_add_ends)

@@ -15,7 +15,7 @@ from .._validation import warn_user
 from ..forest import FlatForest
 from ..protocols import Floats, Kernel
 from .distances import METRICS, binary, distance, products
-from .forest import DeviceForest, grow, path_lengths
+from .forest import DeviceForest, grow
 from .preferences import ALIGNED, DevicePreferences, square_sums
 from .residuals import compiled
 
@@ -142,11 +142,7 @@ class DeviceScorer:
             yield torch.cat([part, part[-1:].expand(extra, -1)]), len(part)
 
     def _lengths(self, shared: Any, sums: Any) -> Any:
-        forest = self.forest
-        return _path_lengths(
-            shared, sums, forest.roots, forest.children, forest.seed, forest.ends,
-            forest.pool_sums, self.metric, forest.branching, forest.height, forest.soft,
-        )  # fmt: skip
+        return self.forest.path_lengths(shared, sums, self.metric)
 
     def _scores(self, lengths: Any) -> Any:
         return _scores(lengths, self.forest.normaliser)
@@ -160,5 +156,4 @@ def _mean_score(lengths: Any, normaliser: float) -> Any:
     return torch.exp2(-total / lengths.shape[1] / normaliser)
 
 
-_path_lengths = compiled(path_lengths)
 _scores = compiled(_mean_score)

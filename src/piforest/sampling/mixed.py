@@ -11,13 +11,14 @@ from scipy.spatial import KDTree
 from .._kernels.neighbours import among_nearest
 from .._kernels.random import distinct_below
 from .._random import Stream, below, choose, mix, subset
-from .._threads import allowed
+from .._threads import allowed, in_threads
 from ..protocols import Floats, Ints
 from ._common import refuse, uniform
 
 # Among this many points neighbours are sorted exactly; beyond, see MixedSampler.
 _CANDIDATES = 2000
 _LISTED = 512
+_PORTION = 256
 
 
 @dataclass(frozen=True)
@@ -75,20 +76,26 @@ def _local(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
     out[:, 0] = seeds
     far = np.flatnonzero(~listed)
     order = far[np.lexsort((-limits[far], seeds[far]))]
-    among_nearest(X, candidates, seeds, limits, order, ranks, out[:, 1:])
+    parts = np.array_split(order, min(allowed(), 1 + len(order) // _PORTION))
+    work = ((X, candidates, seeds, limits, part, ranks, out[:, 1:]) for part in parts)
+    list(in_threads(among_nearest, work, len(parts), len(parts)))
     if listed.any():
         _from_lists(X, seeds, K, ranks, np.flatnonzero(listed), out)
     return out
 
 
 def _from_lists(X: Floats, seeds: Ints, K: Ints, ranks: Ints, samples: Ints, out: Ints) -> None:
-    """The same from lists of the nearest points, twice as long for each class of K."""
+    """The same from lists of the nearest points, each class twice as long as the one before."""
     tree = KDTree(X)
-    classes = np.ceil(np.log2(K[samples])).astype(int)
+    # No neighbour is needed beyond the last that was drawn.
+    needed = 1 + ranks[samples].max(axis=1)
+    classes = np.ceil(np.log2(needed)).astype(int)
     for power in np.unique(classes):
         some = samples[classes == power]
-        width = min(2**power, _LISTED)
-        near = tree.query(X[seeds[some]], k=width + 1, workers=allowed())[1]
+        width = int(min(2**power, K[some].max()))
+        # Starting a thread takes as long as some hundreds of neighbours.
+        workers = min(allowed(), 1 + len(some) * width // _PORTION)
+        near = tree.query(X[seeds[some]], k=width + 1, workers=workers)[1]
         # Without the seed itself, which repeated points may have pushed off the list.
         own = near == seeds[some][:, None]
         own[~own.any(axis=1), -1] = True
