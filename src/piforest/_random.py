@@ -71,7 +71,7 @@ def _first_named(key: int, n: int, size: int) -> NDArray[np.int64]:
         tries += tries // 4 + 8
         named, first = np.unique(below(mix(key, np.arange(tries)), n), return_index=True)
         if len(named) >= size:
-            return np.sort(named[np.argsort(first)[:size]])
+            return np.asarray(named[first <= np.partition(first, size - 1)[size - 1]])
 
 
 def _below_bound(

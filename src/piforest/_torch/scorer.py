@@ -24,6 +24,8 @@ _BLOCK_BYTES = {"cuda": 2**30, "cpu": 2**25}
 _MOST_ROWS = 32_768
 # Matrix products of bytes want more than 16 rows.
 _LEAST_ROWS = 32
+# Trees that one kernel sums: more take longer to compile.
+_AT_ONCE = 20
 
 
 class DeviceScorer:
@@ -145,15 +147,19 @@ class DeviceScorer:
         return self.forest.path_lengths(shared, sums, self.metric)
 
     def _scores(self, lengths: Any) -> Any:
-        return _scores(lengths, self.forest.normaliser)
+        """(r,) summed in the order of the trees, so that no row depends on its block."""
+        trees = lengths.shape[1]
+        filled = torch.nn.functional.pad(lengths, (0, -trees % _AT_ONCE))
+        total = torch.zeros(len(lengths), dtype=torch.float64, device=lengths.device)
+        for start in range(0, trees, _AT_ONCE):
+            total = _added(total, filled[:, start : start + _AT_ONCE])
+        return torch.exp2(-total / trees / self.forest.normaliser)
 
 
-def _mean_score(lengths: Any, normaliser: float) -> Any:
-    """(r,) summed in the order of the trees, so that no row depends on its block."""
-    total = lengths[:, 0]
-    for tree in range(1, lengths.shape[1]):
+def _add(total: Any, lengths: Any) -> Any:
+    for tree in range(_AT_ONCE):
         total = total + lengths[:, tree]
-    return torch.exp2(-total / lengths.shape[1] / normaliser)
+    return total
 
 
-_scores = compiled(_mean_score)
+_added = compiled(_add)
