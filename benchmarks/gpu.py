@@ -74,6 +74,8 @@ def laws(device):
                 check.check_same_bits(device, metric, branching, path)
     print("equal preferences give equal trees and path lengths: 3 metrics, 2 branchings, 2 paths")
     check.check_pif(device)
+    for metric in ("euclidean", "manhattan"):
+        check.check_vectors(device, metric)
     for family in list_families():
         equal, rank, aucs = check.check_family(family, device)
         print(

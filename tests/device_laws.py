@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from piforest import PIF, PreferenceIsolationForest, datasets
+from piforest import PIF, PreferenceIsolationForest, VoronoiForest, datasets
 from piforest._device import resolve_device
 from piforest._random import Stream
 from piforest._torch.distances import products
@@ -46,7 +46,8 @@ def check_same_bits(device, metric="tanimoto", branching=2, path="soft", kernel=
     rows = cpu.forest_.metric.rows(cpu.embedding_._embed(np.vstack([X[:7], new, far])))
     P = other.preferences.from_rows(rows)
     wide = P.to(dtype=other.pool_sums.dtype)
-    lengths = other._lengths(products(P, other.pool), (wide * wide).sum(dim=1))
+    sums = (wide * wide).sum(dim=1)
+    lengths = other.forest.path_lengths(products(P, other.pool), sums, metric)
     assert np.array_equal(lengths.cpu().numpy(), cpu.forest_.path_lengths(rows))
     assert (lengths[-1] == 1).all(), "a row that prefers nothing has length 1"
 
@@ -79,6 +80,19 @@ def check_family(family, device, cls=PreferenceIsolationForest, **changes):
     assert abs(aucs[0] - aucs[1]) <= 0.001, f"{family}: AUC {aucs}"
     assert np.isclose(cpu.sigma_, other.sigma_, rtol=1e-9)
     return equal, rank, aucs
+
+
+def check_vectors(device, metric):
+    """A Voronoi forest of dense rows: every bit."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(500, 4)), rng.normal(size=(300, 4))
+    X[10:14] = X[20]
+    cpu, other = (
+        VoronoiForest(metric, pool_size=300, random_state=0, device=each).fit(X)
+        for each in ("cpu", device)
+    )
+    assert np.array_equal(cpu.path_lengths(new), other.path_lengths(new))
+    assert np.allclose(cpu.scores_, other.scores_, rtol=1e-14)
 
 
 def check_pif(device):

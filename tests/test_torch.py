@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines
@@ -219,6 +220,24 @@ def test_missing_pytorch_is_told(monkeypatch):
 def test_metrics_of_the_cpu_alone_are_told():
     with pytest.raises(ValueError, match="metric 'ruzicka' is computed on the CPU only"):
         PreferenceIsolationForest("line", metric="ruzicka", device="torch", **OPTIONS).fit(X)
+
+    with pytest.raises(ValueError, match="metric 'tanimoto' is computed on the CPU only"):
+        VoronoiForest(device="torch").fit(np.abs(X))
+    with pytest.raises(ValueError, match=r"a device takes dense rows; use device='cpu', or X.toa"):
+        VoronoiForest("euclidean", device="torch").fit(scipy.sparse.csr_array(X))
+
+
+def test_auto_takes_the_cpu_for_what_a_device_cannot_do(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert resolve_device("auto", able=False) is None
+    assert str(resolve_device("auto")) == "cuda"
+    forest = VoronoiForest("chebyshev", device="auto", random_state=0).fit(X)
+    assert np.array_equal(forest.anomaly_score(X), forest.scores_)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_voronoi_forests_are_as_on_the_cpu(metric):
+    laws.check_vectors("torch", metric)
 
 
 def test_voronoi_forests_take_tensors():

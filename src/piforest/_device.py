@@ -31,11 +31,16 @@ def like(values: Any, X: Any) -> Any:
     return torch.as_tensor(np.asarray(values), device=X.device)
 
 
-def resolve_device(device: Any) -> Any:
+# The metrics that a device knows: of preferences, and of dense vectors.
+PREFERENCE_METRICS = ("cosine", "jaccard", "tanimoto")
+VECTOR_METRICS = ("euclidean", "manhattan")
+
+
+def resolve_device(device: Any, able: bool = True) -> Any:
     """The torch device of a parameter `device`; None for the CPU without PyTorch.
 
-    "cpu"; "cuda" or "cuda:1"; "auto": a GPU where there is one; "torch": the code of the GPU
-    on the CPU, for tests.
+    "cpu"; "cuda" or "cuda:1"; "auto": a GPU where there is one and it is `able`; "torch": the
+    code of the GPU on the CPU, for tests.
     """
     known = isinstance(device, str) and (
         device in ("cpu", "cuda", "auto", "torch")
@@ -46,7 +51,7 @@ def resolve_device(device: Any) -> Any:
             f"device must be 'cpu', 'cuda', 'cuda:N', 'auto' or 'torch', got {device!r}."
         )
     has_torch = importlib.util.find_spec("torch") is not None
-    if device == "cpu" or (device == "auto" and not has_torch):
+    if device == "cpu" or (device == "auto" and not (has_torch and able)):
         return None
     if not has_torch:
         raise ImportError(f"device={device!r} needs PyTorch: pip install 'piforest[gpu]'")

@@ -63,6 +63,14 @@ def check_tensor(X: Any, n_features: int) -> None:
         raise ValueError("X contains NaN or infinity; drop or fill these rows.")
 
 
+def check_device_metric(metric: str, known: Sequence[str]) -> None:
+    if metric not in known:
+        raise ValueError(
+            f"metric {metric!r} is computed on the CPU only; use device='cpu', or one of the "
+            f"metrics {', '.join(known)}."
+        )
+
+
 def check_choice(parameter: str, value: Any, known: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise unknown_name(parameter, value, known)

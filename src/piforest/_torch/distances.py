@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-METRICS = ("cosine", "jaccard", "tanimoto")
+# Not products but distances already.
+TABLE = "table"
 # 127 ** 2 times as many shared models stay below 2 ** 31.
 _COLUMNS_FOR_INT32 = 130_000
 
@@ -36,6 +37,8 @@ def products(rows: Any, pool: Any) -> Any:
 
 def distance(metric: str, shared: Any, a: Any, b: Any) -> Any:
     """From sums over shared columns and the sums of squares of both rows, as float64."""
+    if metric == TABLE:
+        return shared
     both = shared.to(torch.float64)
     if metric == "cosine":
         norms = _root(a) * _root(b)
@@ -44,6 +47,16 @@ def distance(metric: str, shared: Any, a: Any, b: Any) -> Any:
         union = a + b - both
         similarity = torch.where(union > 0, both / union, 0.0)
     return torch.clamp(1 - similarity, min=0.0)
+
+
+def vector_distances(metric: str, rows: Any, pool: Any) -> Any:
+    """(r, d), (pool, d) to (r, pool), column by column as the CPU sums them. Not compiled: a
+    product and a sum in one step would round once, not twice."""
+    total = torch.zeros((len(rows), len(pool)), dtype=torch.float64, device=rows.device)
+    for c in range(rows.shape[1]):
+        gap = rows[:, c, None] - pool[:, c]
+        total += gap * gap if metric == "euclidean" else gap.abs()
+    return _root(total) if metric == "euclidean" else total
 
 
 def _root(values: Any) -> Any:

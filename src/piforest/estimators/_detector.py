@@ -41,6 +41,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     branching: int
     pool_size: int
     contamination: Any
+    device: str
     n_jobs: int | None
     verbose: int
 
@@ -293,7 +294,20 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _scorer(self) -> Any:
         """What scores on a device other than the CPU; None for the CPU."""
-        return None
+        device = self._resolve_device(self.forest_.metric, self.forest_.pool)
+        if device is None:
+            return None
+        if self._on_device is None or self._on_device.device != device:
+            self._on_device = self._fitted_scorer(device)
+        return self._on_device
+
+    def _resolve_device(self, metric: Metric, rows: Any) -> Any:
+        """The torch device that computes with this metric and rows like these; None: the CPU."""
+        raise NotImplementedError
+
+    def _fitted_scorer(self, device: Any) -> Any:
+        """The fitted model on a device."""
+        raise NotImplementedError
 
     def _blocks(self, rows: Any, function: Callable[[Any], Floats], size: int = 0) -> Floats:
         """function(block) for blocks of rows, in threads, joined in order."""

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import labels, thresholds
-from .._device import like, on_host, resolve_device
+from .._device import PREFERENCE_METRICS, like, on_host, resolve_device
 from .._kernels import trees
 from .._random import Stream, subset
 from .._validation import check_enough_rows, warn_user
@@ -32,7 +32,6 @@ class StructuredDetector(Detector):
 
     embedding_: PreferenceEmbedding
     own_votes: bool
-    device: str
 
     # Set by fit: the points of the pool, and those that stand for all training points.
     _points: Floats
@@ -146,7 +145,7 @@ class StructuredDetector(Detector):
         """One for each family; what fit measured on the same points is not measured again."""
         models = self.embedding_.models_
         tables = self._known.get("tables", [None] * len(models))
-        device = resolve_device(self.device)
+        device = self._resolve_device(self.forest_.metric, self.forest_.pool)
         if device is not None:
             from .._torch.bands import band_table
 
@@ -168,21 +167,18 @@ class StructuredDetector(Detector):
     def _score_null(self) -> Floats:
         return np.sort(self._run(self._null_points(), "scores"))
 
-    def _scorer(self) -> Any:
-        device = resolve_device(self.device)
-        if device is None:
-            return None
-        held = self._on_device
-        if held is None or held.device != device:
-            held = self._new_scorer(device, self.forest_.metric)
-            self._on_device = held.take_fitted(self.forest_.pool, self.forest_.forest)
-        return self._on_device
+    def _resolve_device(self, metric: Metric, rows: Any) -> Any:
+        return resolve_device(self.device, able=metric.name in PREFERENCE_METRICS)
+
+    def _fitted_scorer(self, device: Any) -> Any:
+        new = self._new_scorer(device, self.forest_.metric)
+        return new.take_fitted(self.forest_.pool, self.forest_.forest)
 
     def _new_scorer(self, device: Any, metric: Metric) -> Any:
-        from .._torch.scorer import DeviceScorer
+        from .._torch.scorer import PreferenceScorer
 
         fitted = self.embedding_
-        return DeviceScorer(fitted.models_, fitted.kernel_, fitted._own, metric.name, device)
+        return PreferenceScorer(fitted.models_, fitted.kernel_, fitted._own, metric.name, device)
 
     def _null_points(self) -> Floats:
         return labels.null_points(self._points, Stream(self._key).child("null"))

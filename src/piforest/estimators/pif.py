@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._device import on_host, resolve_device
+from .._device import on_host
 from .._progress import Progress
 from .._random import Stream, choose, subset
 from .._validation import check_choice, check_positive, forget_fit
@@ -182,7 +182,8 @@ class PreferenceIsolationForest(StructuredDetector):
         forget_fit(self)
         self._check_forest_params()
         check_choice("path", self.path, PATHS)
-        metric, device = self._resolve_metric(), resolve_device(self.device)
+        metric = self._resolve_metric()
+        device = self._resolve_device(metric, None)
         X = on_host(X)
         stream = Stream.from_random_state(self.random_state)
         points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)

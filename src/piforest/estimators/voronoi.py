@@ -9,7 +9,8 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._device import on_host
+from .._device import VECTOR_METRICS, on_host, resolve_device
+from .._progress import Progress
 from .._random import Stream, choose
 from .._validation import (
     check_magnitude,
@@ -21,6 +22,7 @@ from .._validation import (
     forget_fit,
     objects_or_none,
 )
+from ..forest import PooledForest
 from ..metrics import METRICS, as_rows, resolve_metric
 from ..protocols import Floats, Metric
 from ._detector import Detector
@@ -62,6 +64,11 @@ class VoronoiForest(Detector):
         whole block of ties at the top. "auto" splits the training scores into two
         classes (Otsu), which flags something even where nothing is anomalous, and
         too much where anomalies are few: give a share if you know it.
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        What computes: "cuda" or "cuda:1" a GPU, through PyTorch, for dense rows with the
+        metrics euclidean and manhattan; "auto" a GPU where there is one; "torch" the same
+        code on the CPU. Tensors may go in, and come out on their own device, whatever
+        computes.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -110,6 +117,7 @@ class VoronoiForest(Detector):
         branching: int = 2,
         pool_size: int = 4096,
         contamination: Any = "auto",
+        device: str = "cpu",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -120,6 +128,7 @@ class VoronoiForest(Detector):
         self.branching = branching
         self.pool_size = pool_size
         self.contamination = contamination
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -132,12 +141,39 @@ class VoronoiForest(Detector):
         stream = Stream.from_random_state(self.random_state)
         rows = self._rows(on_host(X), metric, reset=True)
         chosen = choose(stream.child("pool"), len(rows), self.pool_size)
+        device = self._resolve_device(metric, rows)
         pool = chosen if metric.name == "precomputed" else rows[chosen]
-        D = self._grow(metric, pool, rows[chosen], stream.child("trees"))
+        if device is None:
+            D = self._grow(metric, pool, rows[chosen], stream.child("trees"))
+            scores = self.forest_.scores(rows[chosen], D)
+        else:
+            scores = self._grow_on(device, metric, pool, stream.child("trees"))
         self.max_samples_ = self.forest_.forest.max_samples
-        self._remember(rows, chosen, self.forest_.scores(rows[chosen], D), stream)
+        self._remember(rows, chosen, scores, stream)
         self._set_threshold()
         return self
+
+    def _grow_on(self, device: Any, metric: Metric, pool: Any, stream: Stream) -> Floats:
+        """Grow the forest on a device other than the CPU; returns the pool's scores."""
+        scorer = self._new_scorer(device, metric, pool)
+        empty = self._empty_forest(len(pool), soft=False)
+        with Progress(self.verbose).stage(f"distances and trees on {device}"):
+            grown, scores = scorer.take_pool(empty, stream, self.n_estimators)
+        self.forest_, self._on_device = PooledForest(metric, pool, grown), scorer
+        return scores  # type: ignore[no-any-return]
+
+    def _resolve_device(self, metric: Metric, rows: Any) -> Any:
+        able = metric.name in VECTOR_METRICS and isinstance(rows, np.ndarray)
+        return resolve_device(self.device, able)
+
+    def _fitted_scorer(self, device: Any) -> Any:
+        scorer = self._new_scorer(device, self.forest_.metric, self.forest_.pool)
+        return scorer.take_fitted(self.forest_.forest)
+
+    def _new_scorer(self, device: Any, metric: Metric, pool: Any) -> Any:
+        from .._torch.scorer import VectorScorer
+
+        return VectorScorer(metric.name, pool, device)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
