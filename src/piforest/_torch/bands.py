@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from .._kernels.scales import NO_BAND
-from ..models import ModelSet, OwnModels, own_models
+from ..models import ModelSet, OwnModels
 from ..protocols import Floats
 from ..scales import Bands, BandTable, bands_of, fits_table, widths_of
 from .preferences import ALIGNED, DeviceOwn
@@ -63,21 +63,23 @@ def measure_bands(
     return bands_of(counts, widths, models, models.family.codimension(X.shape[1])), None
 
 
-def band_table(X: Floats, models: ModelSet, device: Any) -> BandTable:
+def band_table(X: Floats, models: ModelSet, own: OwnModels, device: Any) -> BandTable:
     """The bands of all points and how many lie in each, on the host."""
-    return _table(X, models, own_models([models]), widths_of(models.family, X), device)
+    return _table(X, models, own, widths_of(models.family, X), device)
 
 
 def _table(X: Floats, models: ModelSet, own: OwnModels, widths: Floats, device: Any) -> BandTable:
     bands = DeviceBands(models, own, widths, device)
     counts: Any = 0
-    bins, start = np.empty((len(X), len(models)), np.uint8), 0
+    # What is pinned is copied to ten times as fast.
+    bins = torch.empty((len(X), len(models)), dtype=torch.uint8, pin_memory=device.type == "cuda")
+    start = 0
     for block in _blocks(X, device):
         held = bands.bins(block)
         counts = counts + _counts(held)
-        torch.from_numpy(bins[start : start + len(block)]).copy_(held)
+        bins[start : start + len(block)] = held
         start += len(block)
-    return BandTable(widths, bins, counts.cpu().numpy())
+    return BandTable(widths, bins.numpy(), counts.cpu().numpy())
 
 
 def _blocks(X: Floats, device: Any) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -132,34 +133,37 @@ class DeviceForest:
         node = self.roots.expand(len(shared), -1).contiguous()
         length = torch.zeros(node.shape, dtype=torch.float64, device=shared.device)
         tables = self.children, self.seed, self.pool_sums
+        descend = _descend(metric, self.branching, self.soft)
         for _ in range(self.height):
-            node, length = _descend(
-                shared, sums, node, length, *tables, metric, self.branching, self.soft
-            )
+            node, length = descend(shared, sums, node, length, *tables)
         return _ended(length, node, self.ends, sums)
 
 
-def _step_down(
-    shared: Any, sums: Any, node: Any, length: Any, children: Any, seed: Any, pool_sums: Any,
-    metric: str, branching: int, soft: bool,
-) -> tuple[Any, Any]:  # fmt: skip
-    """Every row one edge further in every tree, unless it has ended."""
+@lru_cache(maxsize=64)
+def _descend(metric: str, branching: int, soft: bool) -> Any:
+    """A function that takes every row one edge further in every tree, unless it has ended."""
 
-    def away(nodes: Any) -> Any:
-        seeds = seed[nodes]
-        return distance(metric, torch.gather(shared, 1, seeds), sums[:, None], pool_sums[seeds])
+    def step_down(
+        shared: Any, sums: Any, node: Any, length: Any, children: Any, seed: Any, pool_sums: Any
+    ) -> tuple[Any, Any]:
+        def away(nodes: Any) -> Any:
+            seeds = seed[nodes]
+            found = torch.gather(shared, 1, seeds)
+            return distance(metric, found, sums[:, None], pool_sums[seeds])
 
-    first = children[node]
-    inner = first >= 0
-    at = first = torch.clamp(first, min=0)
-    nearest = away(first)
-    for k in range(1, branching):
-        other = away(first + k)
-        closer = other < nearest
-        at = torch.where(closer, first + k, at)
-        nearest = torch.where(closer, other, nearest)
-    edge = torch.where(nearest > SAME, 2.0 - nearest, 1.0) if soft else 1.0
-    return torch.where(inner, at, node), torch.where(inner, length + edge, length)
+        first = children[node]
+        inner = first >= 0
+        at = first = torch.clamp(first, min=0)
+        nearest = away(first)
+        for k in range(1, branching):
+            other = away(first + k)
+            closer = other < nearest
+            at = torch.where(closer, first + k, at)
+            nearest = torch.where(closer, other, nearest)
+        edge = torch.where(nearest > SAME, 2.0 - nearest, 1.0) if soft else 1.0
+        return torch.where(inner, at, node), torch.where(inner, length + edge, length)
+
+    return compiled(step_down)
 
 
 def _add_ends(length: Any, node: Any, ends: Any, sums: Any) -> Any:
@@ -167,4 +171,4 @@ def _add_ends(length: Any, node: Any, ends: Any, sums: Any) -> Any:
     return torch.where(sums[:, None] == 0, 1.0, length + ends[node])
 
 
-_descend, _ended = compiled(_step_down), compiled(_add_ends)
+_ended = compiled(_add_ends)

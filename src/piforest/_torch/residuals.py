@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable
 from functools import lru_cache
+from types import FunctionType
 from typing import Any, cast
 
 import numpy as np
@@ -66,7 +68,19 @@ def compiled(function: Any) -> Any:
         if not args[0].is_cuda:
             return function(*args)
         if fast is None:
-            fast = torch.compile(function, dynamic=True, fullgraph=True)
+            fast = torch.compile(_distinct(function), dynamic=True, fullgraph=True)
         return fast(*args)
 
     return run
+
+
+_number = itertools.count()
+
+
+def _distinct(function: Any) -> Any:
+    """The same function with code of its own: PyTorch compiles no more than eight variants of
+    one piece of code, and families share theirs."""
+    code = function.__code__.replace(co_name=f"{function.__name__}_{next(_number)}")
+    return FunctionType(
+        code, function.__globals__, code.co_name, function.__defaults__, function.__closure__
+    )

@@ -13,6 +13,7 @@ from .._kernels import trees
 from .._random import Stream, subset
 from .._validation import check_enough_rows, warn_user
 from ..explain import Explanation, explanations
+from ..models import own_models
 from ..protocols import Bools, Floats, Metric
 from ..structures import (
     REACH,
@@ -149,8 +150,11 @@ class StructuredDetector(Detector):
         if device is not None:
             from .._torch.bands import band_table
 
+            known = self.embedding_._own if len(models) == 1 else None
             tables = [
-                band_table(self._points, part, device) if table is None else table
+                band_table(self._points, part, known or own_models([part]), device)
+                if table is None
+                else table
                 for part, table in zip(models, tables)
             ]
         return [Bank(self._points, part, table) for part, table in zip(models, tables)]

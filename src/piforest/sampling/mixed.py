@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -18,7 +18,8 @@ from ._common import refuse, uniform
 # Among this many points neighbours are sorted exactly; beyond, see MixedSampler.
 _CANDIDATES = 2000
 _LISTED = 512
-_PORTION = 256
+# What a thread is given: samples, or neighbours in lists.
+_PORTION, _LIST_PORTION = 256, 8192
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,21 @@ def _from_lists(X: Floats, seeds: Ints, K: Ints, ranks: Ints, samples: Ints, out
     # No neighbour is needed beyond the last that was drawn.
     needed = 1 + ranks[samples].max(axis=1)
     classes = np.ceil(np.log2(needed)).astype(int)
+    work: list[tuple[Any, ...]] = []
     for power in np.unique(classes):
         some = samples[classes == power]
         width = int(min(2**power, K[some].max()))
-        # Starting a thread takes as long as some hundreds of neighbours.
-        workers = min(allowed(), 1 + len(some) * width // _PORTION)
-        near = tree.query(X[seeds[some]], k=width + 1, workers=workers)[1]
-        # Without the seed itself, which repeated points may have pushed off the list.
-        own = near == seeds[some][:, None]
-        own[~own.any(axis=1), -1] = True
-        near = near[~own].reshape(len(some), width)
-        out[some, 1:] = np.take_along_axis(near, ranks[some], axis=1)
+        parts = np.array_split(some, 1 + len(some) * width // _LIST_PORTION)
+        work.extend((tree, X, seeds, ranks, part, width, out) for part in parts)
+    list(in_threads(_from_list, work, allowed(), len(work)))
+
+
+def _from_list(
+    tree: KDTree, X: Floats, seeds: Ints, ranks: Ints, some: Ints, width: int, out: Ints
+) -> None:
+    near = tree.query(X[seeds[some]], k=width + 1)[1]
+    # Without the seed itself, which repeated points may have pushed off the list.
+    own = near == seeds[some][:, None]
+    own[~own.any(axis=1), -1] = True
+    near = near[~own].reshape(len(some), width)
+    out[some, 1:] = np.take_along_axis(near, ranks[some], axis=1)
