@@ -33,21 +33,19 @@ def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title:
         rest[each.members] = False
     if rest.any():
         few = {"s": 5} if len(X) < 1_000 and X.shape[1] < 4 else {}
-        label = f"no structure, {rest.sum():,}"
+        label = f"no structure: {rest.sum():,} points"
         draw(ax, X[rest], len(X), c=GREY, alpha=0.3 if X.shape[1] > 3 else 0.7, label=label, **few)
     for k, each in enumerate(structures):
-        colour = COLOURS[k % len(COLOURS)]
-        # The models that repeat colours are told apart by their lines.
-        style = ("-", "--", ":")[k // len(COLOURS) % 3]
+        colour, style = look_of(k)
         if len(each.members):
-            label = _label(each) if k < _NAMED else None
-            draw(ax, X[each.members], len(X), c=colour, **({"label": label} if label else {}))
+            named = {"label": _label(k, each)} if k < _NAMED else {}
+            draw(ax, X[each.members], len(X), c=colour, **named)
         for line in outlines(each, full):
             ax.plot(*line.T, color=colour, lw=1.0, ls=style)
     frame(ax, title, names[: X.shape[1]] if names else None)
     if structures:
         more = len(structures) - _NAMED
-        legend(ax, 3, title=f"and {more} more structures" if more > 0 else None)
+        legend(ax, 2, title=f"and {more} more structures" if more > 0 else None)
     return ax
 
 
@@ -70,9 +68,14 @@ def outlines(structure: Any, X: Floats) -> list[Floats]:
     return [np.asarray(line)[:, :places] for line in lines]
 
 
-def _label(structure: Any) -> str:
+def look_of(k: int) -> tuple[str, str]:
+    """Colour and line of structure k; where colours repeat, the lines tell them apart."""
+    return COLOURS[k % len(COLOURS)], ("-", "--", ":")[k // len(COLOURS) % 3]
+
+
+def _label(k: int, structure: Any) -> str:
     name = getattr(structure.family, "name", "structure")
-    return f"{name}, {len(structure.members):,}"
+    return f"{name} {k}: {len(structure.members):,} points"
 
 
 def _check_members(structures: Sequence[Any], n: int) -> None:
