@@ -71,6 +71,16 @@ def check_detector(who: str, detector: Any) -> None:
     check_is_fitted(detector, "forest_")
 
 
+def known_scores(values: Any, X: Any = None) -> Floats:
+    """Scores (n,), one for each row of X where X is given."""
+    scores: Floats = np.asarray(values, np.float64)
+    if scores.ndim != 1 or (X is not None and len(scores) != np.shape(X)[0]):
+        rows = "" if X is None else f", one for each of the {np.shape(X)[0]} rows of X"
+        raise ValueError(f"scores must be (n,){rows}, got {scores.shape}.")
+    check_drawable("scores", scores)
+    return scores
+
+
 def names_of(X: Any, detector: Any = None) -> list[str] | None:
     """The columns' names: those of a data frame, or those that the detector was fitted with."""
     names = getattr(X, "columns", None)
@@ -130,7 +140,7 @@ def draw(ax: Any, X: Floats, n: int | None = None, **look: Any) -> Any:
         return ax.scatter(*X.T, **{**usual, **look})
     ends = X.reshape(len(X), 2, d // 2)
     colour = {"array": look["c"], "cmap": look["cmap"]} if "cmap" in look else {"color": look["c"]}
-    width = look.get("lw", float(np.clip(32 / np.sqrt(n), 0.2, 1.5)))
+    width = look.get("lw", float(np.clip(18 / np.sqrt(n), 0.2, 1.5)))
     common = {"lw": width, "rasterized": n > _MANY, "zorder": look.get("zorder", 2), **colour}
     if d == 4:
         lines = pyplot().matplotlib.collections.LineCollection(ends, **common)
@@ -171,10 +181,10 @@ def colour_bar(ax: Any, drawn: Any, values: Floats, label: str = "anomaly score"
         int(below), int(above)
     ]
     space = {"shrink": 0.7, "pad": 0.1} if getattr(ax, "name", "") == "3d" else {}
-    bar = ax.figure.colorbar(drawn, ax=ax, label=label, extend=extend, **space)
+    # Marks may be transparent, their colours in the bar are not.
+    opaque = pyplot().cm.ScalarMappable(drawn.norm, drawn.cmap)
+    bar = ax.figure.colorbar(opaque, ax=ax, label=label, extend=extend, **space)
     bar.ax.tick_params(labelsize=8)
-    # Lines and points may be transparent, their colours in the bar are not.
-    bar.solids.set_alpha(1)
     return bar
 
 

@@ -20,6 +20,7 @@ from ._common import (
     check_flat,
     draw,
     frame,
+    known_scores,
     legend,
     new_axes,
     pyplot,
@@ -47,7 +48,14 @@ class _Groups:
 
 
 def plot_preferences(
-    detector: Any, X: Any, ax: Any = None, *, kind: str = "matrix", y: Any = None, title: str = ""
+    detector: Any,
+    X: Any,
+    ax: Any = None,
+    *,
+    kind: str = "matrix",
+    y: Any = None,
+    scores: Any = None,
+    title: str = "",
 ) -> Any:
     """The preferences of the rows of X for the detector's models.
 
@@ -57,7 +65,8 @@ def plot_preferences(
     their distances are, as far as they can be, those of their preferences (multidimensional
     scaling); points of one structure lie together, and anomalies apart. It takes any
     detector, a `VoronoiForest` too.
-    y (n,): true labels, 0 = anomalous, to order and colour by instead. At most 4,000 rows
+    y (n,): true labels, 0 = anomalous, to order and colour by instead; scores (n,):
+    `anomaly_score(X)` where it is known already. At most 4,000 rows
     (1,000 on the map), spread evenly over the scores, are looked at. Returns the axes.
     """
     check_detector("plot_preferences", detector)
@@ -69,7 +78,7 @@ def plot_preferences(
         )
     if detector.forest_.metric.name == "precomputed":
         raise ValueError("plot_preferences compares rows; metric='precomputed' has no rows.")
-    scores = detector.anomaly_score(X)
+    scores = known_scores(detector.anomaly_score(X) if scores is None else scores, X)
     if y is not None:
         y = np.asarray(y)
         if y.shape != scores.shape:
@@ -98,6 +107,7 @@ def _matrix(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: str) 
     ax.set_xlabel(f"{P.shape[1]:,} models, by the points that prefer them")
     ax.set_title(title, fontsize=10)
     ax.tick_params(labelsize=8)
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     _beside(ax, groups, order, len(scores))
     _score_curve(ax, values[order], -detector.offset_)
     # A layout engine knows of the curve beside the matrix, nothing else does.
@@ -219,8 +229,9 @@ def _score_curve(ax: Any, scores: Floats, cut: float) -> None:
     side.set_ylim(len(scores), 0)
     side.set_yticks([])
     side.set_xlabel("score", fontsize=8)
+    side.xaxis.set_label_position("top")
     side.axvline(cut, color="#D55E00", lw=1)
-    side.set_xticks([cut], [f"{cut:.2f}"], fontsize=8)
+    side.set_xticks([cut], [f"{cut:.3f}"], fontsize=8)
     side.tick_params(axis="x", top=True, bottom=False, labeltop=True, labelbottom=False)
 
 

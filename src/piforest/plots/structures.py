@@ -10,8 +10,8 @@ import numpy as np
 from ..protocols import Floats
 from ._common import COLOURS, GREY, axes, checked, draw, frame, legend, names_of
 
-# So many structures are named in the legend.
-_NAMED = 12
+# So many structures are named in the legend, and the others counted.
+_NAMED = 7
 
 
 def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title: str = "") -> Any:
@@ -45,7 +45,9 @@ def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title:
     frame(ax, title, names[: X.shape[1]] if names else None)
     if structures:
         more = len(structures) - _NAMED
-        legend(ax, 2, title=f"and {more} more structures" if more > 0 else None)
+        if more > 0:
+            ax.plot([], [], " ", label=f"and {more} more")
+        legend(ax, 2 if len(structures) < 6 else 3)
     return ax
 
 
