@@ -13,6 +13,8 @@ from typing import Any
 
 PAGE = Path(__file__).parent / "pictures.md"
 _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+# Bytes of a picture.
+_MOST = 150_000
 _IMAGE = re.compile(r"!\[[^\]]*\]\(([^)]+\.png)\)")
 
 
@@ -42,7 +44,7 @@ def main() -> None:
 
 
 def _save(figure: Any, path: Path) -> None:
-    """As a small file: 256 colours are enough for a drawing."""
+    """As a small file: with 256 colours, where all of them would take too much."""
     from PIL import Image
 
     from piforest._files import whole_file
@@ -51,7 +53,9 @@ def _save(figure: Any, path: Path) -> None:
     figure.savefig(drawn, format="png", dpi=90)
     path.parent.mkdir(exist_ok=True)
     with whole_file(path) as file:
-        Image.open(drawn).convert("RGB").quantize(256).save(file, format="png", optimize=True)
+        image = Image.open(drawn).convert("RGB")
+        image = image if len(drawn.getvalue()) < _MOST else image.quantize(256)
+        image.save(file, format="png", optimize=True)
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 
 

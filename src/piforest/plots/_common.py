@@ -180,12 +180,27 @@ def colour_bar(ax: Any, drawn: Any, values: Floats, label: str = "anomaly score"
     extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[
         int(below), int(above)
     ]
-    space = {"shrink": 0.7, "pad": 0.1} if getattr(ax, "name", "") == "3d" else {}
+    if getattr(ax, "name", "") == "3d":
+        space = {"shrink": 0.7, "pad": 0.1}
+    else:
+        space = {"shrink": _height(ax)}
     # Marks may be transparent, their colours in the bar are not.
     opaque = pyplot().cm.ScalarMappable(drawn.norm, drawn.cmap)
     bar = ax.figure.colorbar(opaque, ax=ax, label=label, extend=extend, **space)
     bar.ax.tick_params(labelsize=8)
     return bar
+
+
+def _height(ax: Any) -> float:
+    """About what share of the height of their place axes fill that are drawn to scale."""
+    place = ax.get_subplotspec()
+    if place is None or ax.get_aspect() != 1:
+        return 1.0
+    box = place.get_position(ax.figure)
+    wide, high = np.array([box.width, box.height]) * ax.figure.get_size_inches()
+    across, up = (abs(end - start) for start, end in _limits(ax))
+    # Labels and the bar itself take about a tenth of the width.
+    return float(np.clip(0.9 * wide * up / across / high, 0.5, 1.0))
 
 
 def frame(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
@@ -199,11 +214,13 @@ def frame(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
     ax.tick_params(labelsize=8)
     if space:
         ax.set_zlabel(labels[2])
-        ax.set_box_aspect(None, zoom=0.95)
+        ax.set_box_aspect(None, zoom=0.9)
         for axis, limits in zip((ax.xaxis, ax.yaxis, ax.zaxis), _limits(ax)):
             axis.set_ticks(_inner_ticks(*limits))
     else:
         ax.set_facecolor(PAPER)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(pyplot().MaxNLocator(7, steps=[1, 2, 5, 10]))
         shared = (ax.get_shared_x_axes(), ax.get_shared_y_axes())
         if any(len(group.get_siblings(ax)) > 1 for group in shared):
             ax.label_outer()
