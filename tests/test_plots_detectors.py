@@ -252,6 +252,21 @@ def test_large_data_are_drawn_by_a_part_and_the_picture_says_so(points):
     assert len(ax.collections[0].get_offsets()) == 1_000
 
 
+def test_rows_may_be_a_list_a_data_frame_or_objects(detector):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(X, schema=["east", "north"])
+    named = PreferenceIsolationForest("line", **SMALL).fit(frame)
+    for kind in ("matrix", "map"):
+        assert plot_preferences(named, frame, kind=kind)
+        assert plot_preferences(detector, X.tolist(), kind=kind)
+    assert plot_explanation(named, frame, 3).get_xlabel() == "east"
+    assert plot_explanation(detector, X.tolist(), 3).get_xlabel() == "x"
+    words = ["cat", "bat", "rat", "mat", "hat", "zeppelin"]
+    forest = VoronoiForest(lambda a, b: abs(len(a) - len(b)), **SMALL).fit(words)
+    ax = plot_preferences(forest, words, kind="map")
+    assert ax.get_title() == "Distances between rows, as a map"
+
+
 def test_preferences_that_cannot_be_drawn_are_refused(detector, points):
     with pytest.raises(ValueError, match="VoronoiForest has none; kind='map' draws its distances"):
         plot_preferences(points, X)

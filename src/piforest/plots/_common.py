@@ -73,9 +73,11 @@ def check_detector(who: str, detector: Any) -> None:
 
 def known_scores(values: Any, X: Any = None) -> Floats:
     """Scores (n,), one for each row of X where X is given."""
-    scores: Floats = np.asarray(values, np.float64)
-    if scores.ndim != 1 or (X is not None and len(scores) != np.shape(X)[0]):
-        rows = "" if X is None else f", one for each of the {np.shape(X)[0]} rows of X"
+    scores: Floats = np.atleast_1d(np.asarray(values, np.float64))
+    # Sparse matrices have no length, lists have no shape.
+    n = len(scores) if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
+    if scores.shape != (n,):
+        rows = "" if X is None else f", one for each of the {n} rows of X"
         raise ValueError(f"scores must be (n,){rows}, got {scores.shape}.")
     check_drawable("scores", scores)
     return scores
