@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -183,8 +184,9 @@ def _draw(path: Path, trial: Tried) -> None:
     drawn, auc = trial.X[:, columns], trial.aucs["default"]
     space = {"projection": "3d"} if len(columns) in (3, 6) else {}
     figure, axes = plt.subplots(
-        1, 3, figsize=(12, 5 if space else 4), layout="constrained", subplot_kw=space
-    )
+        1, 3, figsize=(12, 5 if space else 4), layout="constrained", subplot_kw=space,
+        sharex=not space, sharey=not space,
+    )  # fmt: skip
     plot_truth(drawn, y, axes[0], title="the scene")
     plot_scores(drawn, detector.scores_, axes[1], title=f"scores, AUC {auc:.3f}")
     structures = detector.structures_ if scene.columns is None else _bare(detector.structures_)
@@ -199,7 +201,10 @@ def _draw(path: Path, trial: Tried) -> None:
 
 def _bare(structures: Sequence[Any]) -> list[Any]:
     """Without outlines, which have more columns than are drawn."""
-    return [type("Bare", (), {"members": each.members, "family": None})() for each in structures]
+    return [
+        SimpleNamespace(members=each.members, family=SimpleNamespace(name=each.family.name))
+        for each in structures
+    ]
 
 
 def _page(shown: Sequence[Shown]) -> str:
