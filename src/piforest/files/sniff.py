@@ -36,7 +36,7 @@ def sample(lines: list[str], delimiter: str) -> list[list[str]]:
 
 
 def find_delimiter(lines: list[str], suffix: str, source: str) -> str:
-    """The one that cuts all rows into as many cells, more than one, with most columns of numbers."""
+    """The one that cuts all rows into as many cells and leaves most columns numbers."""
     cuts = {each: sample(lines, each) for each in (*_DELIMITERS, SPACE)}
     even = [each for each in _DELIMITERS if _is_even(cuts[each])]
     if suffix == ".tsv" and "\t" in even:

@@ -68,9 +68,8 @@ def read_blocks(
         newline = "\r\n" if head[0].endswith("\r\n") else "\n"
         form = Form(suffix, delimiter, newline, tuple(comments), mark, bom)
         cells = sniff.split(chain(head, lines), delimiter)
-        yield from _tables(
-            cells, rows, header, names, rest, Table({}, source, form, decimal=decimal)
-        )
+        like = Table({}, source, form, unnamed=unnamed, decimal=decimal)
+        yield from _tables(cells, rows, header, names, like)
 
 
 @contextmanager
