@@ -43,7 +43,7 @@ def _command(name: str, text: str, parser: argparse.ArgumentParser) -> Command:
             options.append(Option(tuple(action.option_strings), words, takes, values, several))
         else:
             arguments = values
-    return Command(name, text, tuple(options), arguments)
+    return Command(name, _plain(text), tuple(options), arguments)
 
 
 def _values(command: str, action: Any) -> tuple[tuple[str, ...], bool]:
