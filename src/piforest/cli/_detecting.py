@@ -4,22 +4,28 @@ in words and numbers."""
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._options import auto_or_positive, auto_or_share, count, names
+from ._options import auto_or_positive, auto_or_share, count, names, option
 from ._output import Output
 
 _TOP = 10
+_NAMED = 10
 
 
 def add_detector(parser: argparse.ArgumentParser, family: str | None = None) -> None:
     """The options of a detector; `family` is the default, None if it has to be given."""
     group = parser.add_argument_group("detector")
     group.add_argument(
-        "--family", type=names, required=family is None, metavar="NAME",
-        default=None if family is None else [family],
+        "--family", type=names, metavar="NAME", default=None if family is None else [family],
         help="what a structure is; several separated by commas; `piforest families` lists them"
-        + ("" if family is None else " (default: %(default)s)"),
+        + ("" if family is None else f" (default: {family})"),
+    )  # fmt: skip
+    group.add_argument(
+        "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
+        help="an option of the family, such as degree=2; may be repeated",
     )  # fmt: skip
     group.add_argument(
         "--sigma", type=auto_or_positive, default="auto", metavar="NUMBER",
@@ -35,15 +41,39 @@ def add_detector(parser: argparse.ArgumentParser, family: str | None = None) -> 
     group.add_argument("--trees", type=count, default=100, metavar="N", help="default: %(default)s")
 
 
-def detector_from(args: argparse.Namespace, output: Output) -> Any:
+def families_from(args: argparse.Namespace) -> list[Any]:
+    """The families that --family names, each with those of the --options that it has."""
+    from dataclasses import fields
+
+    from .._validation import unknown_name
+    from ..families import get_family, list_families
+
+    if args.family is None:
+        raise ValueError(
+            "name the kind of structures with --family; `piforest families` lists them."
+        )
+    for name in args.family:
+        if name not in list_families():
+            raise unknown_name("--family", name, list_families())
+    given = dict(args.option)
+    if len(args.family) == 1:
+        return [get_family(args.family[0], **given)]
+    known = {name: {each.name for each in fields(type(get_family(name)))} for name in args.family}
+    for each in given:
+        if not any(each in options for options in known.values()):
+            raise ValueError(f"none of the families {', '.join(known)} has an option {each!r}.")
+    return [
+        get_family(name, **{each: value for each, value in given.items() if each in known[name]})
+        for name in args.family
+    ]
+
+
+def detector_from(args: argparse.Namespace, families: Sequence[Any], output: Output) -> Any:
     """The default detector with the given options, not fitted."""
     from ..estimators import PreferenceIsolationForest
-    from ..families import resolve_family
 
-    for name in args.family:
-        resolve_family(name)  # an unknown name is told at once
     return PreferenceIsolationForest(
-        args.family[0] if len(args.family) == 1 else args.family,
+        families[0] if len(families) == 1 else list(families),
         sigma=args.sigma,
         contamination=args.contamination,
         n_models=args.models or "auto",
@@ -54,9 +84,19 @@ def detector_from(args: argparse.Namespace, output: Output) -> Any:
     )
 
 
-def summary_of(detector: Any, scores: Any, rows: Any, seconds: float) -> dict[str, Any]:
+def fitted(detector: Any, X: Any) -> tuple[Any, Any, float]:
+    """The detector fitted to X (n, d), the scores of X, and how many seconds that took."""
+    start = time.perf_counter()
+    scores = detector.fit(X).scores_
+    _ = detector.structures_  # part of the answer, and of its time
+    return detector, scores, time.perf_counter() - start
+
+
+def summary_of(
+    detector: Any, scores: Any, rows: Any, seconds: float, values: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """What was found, as JSON has it. rows (n,): the numbers of the scored rows as the user
-    counts them."""
+    counts them; values: columns (n,) to show beside the most anomalous rows."""
     import numpy as np
 
     threshold = -float(detector.offset_)
@@ -83,7 +123,74 @@ def summary_of(detector: Any, scores: Any, rows: Any, seconds: float) -> dict[st
         ],
         "seconds": seconds,
         "most_anomalous": [
-            {"row": int(rows[at]), "score": float(scores[at]), "anomaly": bool(flagged[at])}
+            {
+                "row": int(rows[at]),
+                "score": float(scores[at]),
+                "anomaly": bool(flagged[at]),
+                "values": {name: _plain(column[at]) for name, column in (values or {}).items()},
+            }
             for at in order
         ],
     }
+
+
+def tell(output: Output, answer: Mapping[str, Any]) -> None:
+    """The answer of `summary_of` in words."""
+    n, flagged = answer["points"], answer["anomalies"]
+    what = "estimated from the data" if answer["sigma_source"] == "estimated" else None
+    guess = "guessed: no structure stands out" if answer["sigma_source"] == "guessed" else None
+    output.say(
+        f"models      {answer['models']:,} of family {', '.join(answer['family'])}"
+        + (
+            f"; {answer['degenerate_samples']:,} samples were degenerate"
+            if answer["degenerate_samples"]
+            else ""
+        )
+    )
+    output.say(f"sigma       {answer['sigma']:.4g}, {what or guess or answer['sigma_source']}")
+    output.say(
+        f"anomalies   {flagged:,} of {n:,} ({100 * flagged / n:.3g} %) score above "
+        f"{answer['threshold']:.3f}"
+    )
+    found = answer["structures"]
+    output.say(f"structures  {len(found)}" + ("" if found else " that stand out from chance"))
+    for k, each in enumerate(found[:_NAMED]):
+        output.say(
+            f"  {k:>2}  {each['family']}, {each['members']:,} points, width {each['width']:.3g}"
+        )
+    if len(found) > _NAMED:
+        output.say(f"  and {len(found) - _NAMED} more")
+    output.say(f"time        {answer['seconds']:.2f} s")
+    output.say("\nmost anomalous rows")
+    for line in _listed(answer["most_anomalous"]):
+        output.say(line)
+
+
+def _listed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Rows as an aligned table."""
+    head = ["row", "score", *rows[0]["values"]]
+    lines = [head] + [
+        [f"{row['row']:,}", f"{row['score']:.3f}", *map(_short, row["values"].values())]
+        for row in rows
+    ]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+    return ["  " + "  ".join(cell.rjust(w) for cell, w in zip(line, widths)) for line in lines]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = "" if value is None else str(value)
+    return text if len(text) <= 20 else text[:19] + "…"
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON takes: no NaN, no masked, no array."""
+    import numpy as np
+
+    if value is np.ma.masked or value is None:
+        return None
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if isinstance(value, (int, str, bool)) else str(value)
