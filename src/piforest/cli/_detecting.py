@@ -13,13 +13,22 @@ from ._output import Output
 
 _TOP = 10
 _NAMED = 10
+_SOURCES = {
+    "given": "as given",
+    "estimated": "estimated from the data",
+    "guessed": "guessed, since no structure stands out",
+}
 
 
-def add_detector(parser: argparse.ArgumentParser, family: str | None = None) -> None:
-    """The options of a detector; `family` is the default, None if it has to be given."""
+def add_detector(
+    parser: argparse.ArgumentParser, family: str | None = None, required: bool = True
+) -> None:
+    """The options of a detector; `family` is the default; without one it has to be given where
+    it is `required`."""
     group = parser.add_argument_group("detector")
     group.add_argument(
         "--family", type=names, metavar="NAME", default=None if family is None else [family],
+        required=required and family is None,
         help="what a structure is; several separated by commas; `piforest families` lists them"
         + ("" if family is None else f" (default: {family})"),
     )  # fmt: skip
@@ -48,10 +57,6 @@ def families_from(args: argparse.Namespace) -> list[Any]:
     from .._validation import unknown_name
     from ..families import get_family, list_families
 
-    if args.family is None:
-        raise ValueError(
-            "name the kind of structures with --family; `piforest families` lists them."
-        )
     for name in args.family:
         if name not in list_families():
             raise unknown_name("--family", name, list_families())
@@ -136,18 +141,13 @@ def summary_of(
 
 def tell(output: Output, answer: Mapping[str, Any]) -> None:
     """The answer of `summary_of` in words."""
-    n, flagged = answer["points"], answer["anomalies"]
-    what = "estimated from the data" if answer["sigma_source"] == "estimated" else None
-    guess = "guessed: no structure stands out" if answer["sigma_source"] == "guessed" else None
+    n, flagged, degenerate = answer["points"], answer["anomalies"], answer["degenerate_samples"]
+    dropped = f"; {degenerate:,} samples were degenerate" if degenerate else ""
     output.say(
-        f"models      {answer['models']:,} of family {', '.join(answer['family'])}"
-        + (
-            f"; {answer['degenerate_samples']:,} samples were degenerate"
-            if answer["degenerate_samples"]
-            else ""
-        )
+        f"models      {answer['models']:,} of family {', '.join(answer['family'])}{dropped}"
     )
-    output.say(f"sigma       {answer['sigma']:.4g}, {what or guess or answer['sigma_source']}")
+    source = answer["sigma_source"]
+    output.say(f"sigma       {answer['sigma']:.4g}, {_SOURCES.get(source, source)}")
     output.say(
         f"anomalies   {flagged:,} of {n:,} ({100 * flagged / n:.3g} %) score above "
         f"{answer['threshold']:.3f}"

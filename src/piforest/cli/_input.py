@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._options import names
@@ -24,6 +25,11 @@ class Points(NamedTuple):
     """(n,) as the user counts the rows of the file, from 1"""
     scored: Bools
     """(rows of the table,) those with all their numbers"""
+
+    def complete(self) -> Table:
+        """The n rows of the table."""
+        columns = {name: each[self.scored] for name, each in self.table.columns.items()}
+        return replace(self.table, columns=columns)
 
 
 def add_table(parser: argparse.ArgumentParser, what: str) -> None:
