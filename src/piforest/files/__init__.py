@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -18,6 +18,7 @@ from typing import Any
 
 from .._files import whole_file
 from .columns import pick_columns, score_names, with_scores
+from .matches import named_matches, read_colmap
 from .table import Table
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Table",
     "pick_columns",
     "read_blocks",
+    "read_matches",
     "read_table",
     "score_names",
     "table_writer",
@@ -36,10 +38,17 @@ __all__ = [
 FORMATS = {
     ".csv": "text",
     ".dat": "text",
+    ".las": "las",
+    ".laz": "las",
+    ".mat": "mat",
     ".npy": "arrays",
     ".npz": "arrays",
+    ".parquet": "parquet",
+    ".ply": "ply",
+    ".pq": "parquet",
     ".tsv": "text",
     ".txt": "text",
+    ".xyz": "xyz",
 }
 STANDARD_INPUT = "-"
 
@@ -69,6 +78,22 @@ def read_table(
     None; of .npz and .mat files array, the name of the one to read.
     """
     return next(_blocks(path, None, columns, options))
+
+
+def read_matches(
+    path: str | PathLike[str], *, pair: tuple[str, str] | None = None, **options: Any
+) -> Table:
+    """Matches between two images: a table with x1, y1, x2, y2 and what else the file has.
+
+    Files as for `read_table`, with these names, or without names and with x1, y1, x2, y2 first;
+    or a COLMAP database (.db), of which `pair` names the two images where it has more.
+    """
+    if Path(path).suffix.lower() in (".db", ".sqlite"):
+        _check_readable(Path(path))
+        return read_colmap(path, pair)
+    if pair is not None:
+        raise ValueError(f"{path}: a pair is chosen from COLMAP databases (.db) only.")
+    return named_matches(read_table(path, **options))
 
 
 def read_blocks(
@@ -123,8 +148,16 @@ def table_writer(path: str | PathLike[str], like: Table) -> Iterator[Any]:
     kind = format_of(path)
     if not hasattr(kind, "writer"):
         writable = [suffix for suffix in sorted(FORMATS) if hasattr(_module(suffix), "writer")]
-        raise ValueError(f"{path}: such files are only read; write one of {', '.join(writable)}.")
+        ending = Path(path).suffix.lower()
+        raise ValueError(
+            f"{path}: {ending} files are only read; write one of {', '.join(writable)}."
+        )
     with whole_file(path) as file:
         writer = kind.writer(file, like, Path(path).suffix.lower())
-        yield writer
+        try:
+            yield writer
+        except BaseException:
+            with suppress(Exception):  # lets go of the file, which will not stay
+                writer.close()
+            raise
         writer.close()

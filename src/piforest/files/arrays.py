@@ -72,7 +72,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
     except ValueError as error:
         if str(error).startswith(str(path)):
             raise
-        if "pickle" in str(error).lower() or "object" in str(error).lower():
+        if "Object arrays" in str(error) or "Python objects" in str(error):
             raise ValueError(
                 f"{path} holds Python objects, which could run code when read; save numbers."
             ) from error

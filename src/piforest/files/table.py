@@ -63,6 +63,14 @@ class Table:
                 raise ValueError(f"{self._place(infinite, name)} is infinite.")
         return X
 
+    def filled(self, name: str) -> NDArray[Any]:
+        """(n,) one column as numbers, text too, for files that have no word for nothing: nan,
+        or 0 where the numbers are whole."""
+        column = self.columns[name]
+        if column.dtype.kind in "OUS":
+            return self._numbers(name)
+        return np.asarray(np.ma.filled(column, np.nan if column.dtype.kind == "f" else 0))
+
     def missing(self, names: Sequence[str] | None = None) -> Bools:
         """(n,) True for rows without a number in any of the named columns (all, if None)."""
         return np.asarray(np.isnan(self.numbers(names)).any(axis=1))

@@ -34,6 +34,8 @@ class Form:
     """lines above the table, as they stood"""
     mark: str
     """what stands before the names: nothing, or "# " """
+    named: bool
+    """does it name its columns?"""
     bom: bool
     """does it begin with the mark that some programs want to see before UTF-8?"""
 
@@ -66,7 +68,7 @@ def read_blocks(
             mark, comments = above[0], comments[:-1]
         names, unnamed = _names(source, first, header, None if header else above)
         newline = "\r\n" if head[0].endswith("\r\n") else "\n"
-        form = Form(suffix, delimiter, newline, tuple(comments), mark, bom)
+        form = Form(suffix, delimiter, newline, tuple(comments), mark, header or bool(mark), bom)
         cells = sniff.split(chain(head, lines), delimiter)
         like = Table({}, source, form, unnamed=unnamed, decimal=decimal)
         yield from _tables(cells, rows, header, names, like)
@@ -217,10 +219,10 @@ def _column(cells: Any) -> NDArray[Any]:
 class writer:
     """Text, written row by row as the table's own file was, if it was one of the same kind."""
 
-    def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
-        usual = Form(suffix, "\t" if suffix == ".tsv" else ",", "\n", (), "", False)
+    def __init__(self, file: BinaryIO, like: Table, suffix: str, header: bool = True) -> None:
+        usual = Form(suffix, "\t" if suffix == ".tsv" else ",", "\n", (), "", True, False)
         if suffix not in (".csv", ".tsv"):
-            usual = Form(suffix, sniff.SPACE, "\n", (), "", False)
+            usual = Form(suffix, sniff.SPACE, "\n", (), "", True, False)
         known = isinstance(like.form, Form) and like.form.suffix in (suffix, "")
         self.form = form = like.form if known else usual
         if not form.suffix:
@@ -230,10 +232,9 @@ class writer:
         )
         self.names = like.names
         self.file.writelines(form.comments)
-        named = ["" if name in like.unnamed else name for name in like.names]
-        if form.mark:
+        if header:
             self.file.write(form.mark)
-        self._rows([named])
+            self._rows([["" if name in like.unnamed else name for name in like.names]])
 
     def write(self, table: Table) -> None:
         cells = [_text(table.columns[name], table.decimal) for name in self.names]
@@ -258,6 +259,8 @@ def _text(column: NDArray[Any], decimal: str) -> list[str]:
     """Cells as text: numbers as short as they can be read back, nothing for what is missing."""
     if column.dtype.kind in "OUS":
         return ["" if cell is None else str(cell) for cell in column.tolist()]
+    if column.dtype.kind in "Mm":
+        return ["" if np.isnat(cell) else str(cell) for cell in column]
     if column.dtype.kind == "b":
         column = column.astype(np.int8)
     cells = ["" if cell is None or cell != cell else str(cell) for cell in column.tolist()]
