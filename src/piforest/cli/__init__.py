@@ -16,7 +16,17 @@ from ._output import Output
 
 # One module each, in the order of the help. A command is a module with HELP (a line for the
 # list), DESCRIPTION, add(parser) and run(args, output); it imports what is slow in `run`.
-COMMANDS = ("detect", "matches", "families", "demo", "reproduce", "gallery", "completion")
+COMMANDS = (
+    "detect",
+    "matches",
+    "cloud",
+    "explain",
+    "families",
+    "demo",
+    "reproduce",
+    "gallery",
+    "completion",
+)
 
 _EPILOG = """\
 exit codes:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from ._input import Points
 from ._options import auto_or_positive, auto_or_share, count, names, option
 from ._output import Output
 
@@ -63,7 +64,8 @@ def families_from(args: argparse.Namespace) -> list[Any]:
     given = dict(args.option)
     if len(args.family) == 1:
         return [get_family(args.family[0], **given)]
-    known = {name: {each.name for each in fields(type(get_family(name)))} for name in args.family}
+    plain: dict[str, Any] = {name: get_family(name) for name in args.family}
+    known = {name: {each.name for each in fields(family)} for name, family in plain.items()}
     for each in given:
         if not any(each in options for options in known.values()):
             raise ValueError(f"none of the families {', '.join(known)} has an option {each!r}.")
@@ -89,16 +91,36 @@ def detector_from(args: argparse.Namespace, families: Sequence[Any], output: Out
     )
 
 
-def fitted(detector: Any, X: Any) -> tuple[Any, Any, float]:
-    """The detector fitted to X (n, d), the scores of X, and how many seconds that took."""
+class Found(NamedTuple):
+    """A fitted detector and what it says."""
+
+    detector: Any
+    scores: Any
+    """(n,) of the points that it was fitted to"""
+    answer: dict[str, Any]
+    """as JSON has it"""
+
+
+def found_in(
+    args: argparse.Namespace,
+    output: Output,
+    families: Sequence[Any],
+    points: Points,
+    values: Mapping[str, Any],
+) -> Found:
+    """Fit to the points and tell what was found. values: columns (n,) to show of a row."""
+    detector = detector_from(args, families, output)
     start = time.perf_counter()
-    scores = detector.fit(X).scores_
+    scores = detector.fit(points.X).scores_
     _ = detector.structures_  # part of the answer, and of its time
-    return detector, scores, time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    answer = summary_of(detector, scores, points.rows, seconds, values)
+    tell(output, answer)
+    return Found(detector, scores, answer)
 
 
 def summary_of(
-    detector: Any, scores: Any, rows: Any, seconds: float, values: Mapping[str, Any] | None = None
+    detector: Any, scores: Any, rows: Any, seconds: float, values: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What was found, as JSON has it. rows (n,): the numbers of the scored rows as the user
     counts them; values: columns (n,) to show beside the most anomalous rows."""
@@ -132,7 +154,7 @@ def summary_of(
                 "row": int(rows[at]),
                 "score": float(scores[at]),
                 "anomaly": bool(flagged[at]),
-                "values": {name: _plain(column[at]) for name, column in (values or {}).items()},
+                "values": {name: _plain(column[at]) for name, column in values.items()},
             }
             for at in order
         ],
@@ -143,9 +165,7 @@ def tell(output: Output, answer: Mapping[str, Any]) -> None:
     """The answer of `summary_of` in words."""
     n, flagged, degenerate = answer["points"], answer["anomalies"], answer["degenerate_samples"]
     dropped = f"; {degenerate:,} samples were degenerate" if degenerate else ""
-    output.say(
-        f"models      {answer['models']:,} of family {', '.join(answer['family'])}{dropped}"
-    )
+    output.say(f"models      {answer['models']:,} of family {', '.join(answer['family'])}{dropped}")
     source = answer["sigma_source"]
     output.say(f"sigma       {answer['sigma']:.4g}, {_SOURCES.get(source, source)}")
     output.say(

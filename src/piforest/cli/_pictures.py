@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _DPI = 150
+# So many points of a cloud are drawn; more cannot be told apart.
+_DRAWN = 100_000
 
 
 class _Places(NamedTuple):
@@ -16,8 +18,12 @@ class _Places(NamedTuple):
     X: Any
     """(n, 2), (n, 3), or (n, 4) or (n, 6): lines"""
     labels: list[str]
-    whole: bool
-    """are all columns drawn?"""
+    columns: tuple[int, int] | None
+    """two columns that stand for all where they cannot all be drawn; None where they can"""
+
+    @property
+    def whole(self) -> bool:
+        return self.columns is None
 
 
 @contextmanager
@@ -84,17 +90,32 @@ def draw_matches(path: Path, images: Any, X: Any, scores: Any, threshold: float)
 
 
 def draw_cloud(path: Path, X: Any, scores: Any, threshold: float) -> None:
-    """A cloud (n, 3) by its scores, seen from two sides."""
+    """A cloud (n, 3) by its scores, seen from two sides; some of its points if it is large."""
+    import numpy as np
+
     from .. import plots
 
+    n = len(X)
+    if n > _DRAWN:
+        some = np.sort(np.random.default_rng(0).choice(n, _DRAWN, replace=False))
+        X, scores = X[some], scores[some]
+    flagged = scores > threshold
+    drawn = f"{_DRAWN:,} of {n:,} points" if n > _DRAWN else f"{n:,} points"
     with pyplot_for(path) as (plt, save):
         figure = plt.figure(figsize=(12, 5.4), layout="constrained")
-        views = ((25, -60, "from the front"), (25, 30, "from the side"))
+        views = ((25, -60, drawn), (25, 30, "the same from the side"))
         for k, (up, around, title) in enumerate(views):
             ax = figure.add_subplot(1, 2, k + 1, projection="3d")
             plots.plot_scores(X, scores, ax, title=title, colorbar=False)
+            # Flagged points are few and stand before and behind surfaces: drawn again, above.
+            ax.computed_zorder = False
+            size = ax.collections[0].get_sizes()[0]
+            ax.collections[0].set(alpha=0.85, sizes=[0.9 * size])
+            look = {"s": 1.8 * size, "linewidths": 0, "depthshade": False, "zorder": 5}
+            ax.scatter(*X[flagged].T, c=scores[flagged], **look)
             _about_threshold(ax, scores, threshold, bar=k == 1)
             ax.view_init(up, around)
+            ax.set_box_aspect(None, zoom=1.0)
         save(figure)
 
 
@@ -133,17 +154,18 @@ def _places(detector: Any, X: Any, names: list[str]) -> _Places:
     family = detector.models_[0].family
     d = X.shape[1]
     if d in (2, 3):
-        return _Places(X, names, True)
-    if "nx" in getattr(family, "row", ""):
-        return _Places(X[:, :3], names[:3], True)
+        return _Places(X, names, None)
+    if "nx" in getattr(family, "row", "") and d == 6:
+        return _Places(X[:, :3], names[:3], None)
     lines = getattr(family, "views", 1) == 2 or "segment" in getattr(family, "row", "")
     if lines and d in (4, 6):
-        return _Places(X, ["x", "y", "z"][: d // 2], True)
+        return _Places(X, ["x", "y", "z"][: d // 2], None)
     if hasattr(family, "target"):
         target = family.target % d
         feature = 0 if target else 1
-        return _Places(X[:, [feature, target]], [names[feature], names[target]], False)
-    return _Places(_components(X), ["first principal component", "second"], False)
+        labels = [names[feature], names[target]]
+        return _Places(X[:, [feature, target]], labels, (feature, target))
+    return _Places(_components(X), ["first principal component", "second"], (0, 1))
 
 
 def _components(X: Any) -> Any:
@@ -160,3 +182,23 @@ def _label(ax: Any, places: _Places) -> None:
         getattr(ax, f"set_{axis}label")(label)
     if places.X.shape[1] == 4:
         ax.invert_yaxis()  # pixels are counted downwards
+
+
+def draw_explanation(
+    path: Path, detector: Any, X: Any, at: int, row: int, names: Sequence[str]
+) -> None:
+    """Row `at` of X, which the user calls `row`, over its nearest structures."""
+    from .. import plots
+
+    places = _places(detector, X, list(names))
+    with pyplot_for(path) as (_, save):
+        ax = plots.plot_explanation(detector, X, at, columns=places.columns)
+        if places.columns is not None:
+            places = _Places(X[:, places.columns], [names[k] for k in places.columns], None)
+        _label(ax, places)
+        # The function counts rows from 0.
+        ax.set_title(ax.get_title().replace(f"row {at} ", f"row {row} ", 1))
+        for text in ax.get_legend().get_texts():
+            if text.get_text() == f"row {at}":
+                text.set_text(f"row {row}")
+        save(ax.figure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,15 @@ from ._output import Output
 
 if TYPE_CHECKING:
     from ..files import Table
+    from ._detecting import Found
     from ._input import Points
 
 
 def add_outputs(
-    parser: argparse.ArgumentParser, out: str, plot: str = "a picture of the scores", flag: str = "--plot"
+    parser: argparse.ArgumentParser,
+    out: str,
+    plot: str = "a picture of the scores",
+    flag: str = "--plot",
 ) -> None:
     """out, plot: what the help says; flag: what the picture's option is called."""
     group = parser.add_argument_group("output")
@@ -58,54 +63,77 @@ def rehearse(path: Path | None, table: Table, added: Callable[[Table], Table]) -
 
     added: what gives a table its new columns.
     """
-    from dataclasses import replace
     from tempfile import TemporaryDirectory
 
     from ..files import write_table
 
     if path is None:
         return
-    row = added(replace(table, columns={name: each[:1] for name, each in table.columns.items()}))
     with TemporaryDirectory() as folder:
-        write_table(Path(folder) / path.name, row)
+        write_table(Path(folder) / path.name, added(_first_row(table)))
 
 
-def write_rest(
+def _first_row(table: Table) -> Table:
+    """One row, without the other parts of a scan."""
+    form: Any = table.form
+    for part, less in (("points", slice(1)), ("others", slice(0))):
+        if hasattr(form, part):
+            form = replace(form, **{part: getattr(form, part)[less]})
+    columns = {name: each[:1] for name, each in table.columns.items()}
+    return replace(table, columns=columns, form=form)
+
+
+def conclude(
     args: argparse.Namespace,
-    answer: dict[str, Any],
-    detector: Any,
+    output: Output,
     points: Points,
-    scores: Any,
+    found: Found,
+    *,
+    about: dict[str, Any],
+    table: Callable[[], Table],
+    draw: Callable[[Path], None],
     images: Any = None,
 ) -> None:
-    """The report and the model; what was written is added to answer["written"]."""
+    """Write all that was asked for, and say so. about: what JSON has beside the answer; table:
+    what --out gets; draw: what --plot gets; images: those that the points are matches of."""
+    from ..files import score_names, write_table
+
+    written = {
+        name: str(getattr(args, name))
+        for name in ("out", "plot", "report", "model")
+        if getattr(args, name) is not None
+    }
+    if args.out is not None:
+        write_table(args.out, table())
+        about = {**about, "score_columns": list(score_names(points.table))}
+    if args.plot is not None:
+        draw(args.plot)
     if args.report is not None:
-        from ..report import write_report
-
-        write_report(
-            args.report,
-            detector,
-            points.X,
-            scores=scores,
-            table=points.complete(),
-            names=points.names,
-            rows=points.rows,
-            images=images,
-            title=f"Anomalies of {points.table.source}",
-            source=points.table.source,
-            command=args.command_line,
-            seconds=answer["seconds"],
-        )
+        _write_report(args, points, found, images)
     if args.model is not None:
-        _save_model(args.model, detector, points.names)
-    for name in ("plot", "report", "model"):
-        if getattr(args, name) is not None:
-            answer["written"][name] = str(getattr(args, name))
+        _save_model(args.model, found.detector, points.names)
+    if written:
+        output.say("\nwrote " + ", ".join(written.values()))
+    output.result({**about, **found.answer, "written": written})
 
 
-def tell_written(output: Output, answer: dict[str, Any]) -> None:
-    if answer["written"]:
-        output.say("\nwrote " + ", ".join(answer["written"].values()))
+def _write_report(args: argparse.Namespace, points: Points, found: Found, images: Any) -> None:
+    from ..report import write_report
+
+    write_report(
+        args.report,
+        found.detector,
+        points.X,
+        scores=found.scores,
+        table=points.complete(),
+        names=points.names,
+        rows=points.rows,
+        images=images,
+        title=f"Anomalies of {points.table.source}",
+        source=points.table.source,
+        command=args.command_line,
+        seconds=found.answer["seconds"],
+    )
 
 
 def _save_model(path: Path, detector: Any, names: list[str]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ._detecting import add_detector, detector_from, families_from, fitted, summary_of, tell
+from ._detecting import add_detector, families_from, found_in
 from ._input import Points, add_table, read_points
 from ._options import add_common, add_seed
 from ._output import Output
 from ._pictures import draw_detected
-from ._writing import add_outputs, check_outputs, out_like, rehearse, tell_written, write_rest
+from ._writing import add_outputs, check_outputs, conclude, out_like, rehearse
 
 HELP = "find the rows of a file that follow no structure"
 DESCRIPTION = (
@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> None:
     import numpy as np
 
-    from ..files import score_names, with_scores, write_table
+    from ..files import with_scores
 
     args.out = out_like(args.out, args.file)
     check_outputs(args, output)
@@ -49,24 +49,20 @@ def run(args: argparse.Namespace, output: Output) -> None:
     skipped = len(points.table) - len(points.X)
     what = f"{len(points.X):,} in columns {', '.join(points.names)} of {points.table.source}"
     output.say(f"points      {what}" + (f"; {skipped:,} rows lack a number" if skipped else ""))
-    detector, scores, seconds = fitted(detector_from(args, families, output), points.X)
-    answer = summary_of(detector, scores, points.rows, seconds, shown_columns(points))
-    tell(output, answer)
-    answer["written"] = {}
-    if args.out is not None:
-        table = with_scores(points.table, scores, answer["threshold"], points.scored)
-        write_table(args.out, table)
-        answer["written"]["out"] = str(args.out)
-        answer["score_columns"] = list(score_names(points.table))
-    if args.plot is not None:
-        draw_detected(args.plot, detector, points.X, scores, points.names)
-    write_rest(args, answer, detector, points, scores)
-    tell_written(output, answer)
-    about = {"source": points.table.source, "columns": points.names, "skipped_rows": skipped}
-    output.result({**about, **answer})
+    found = found_in(args, output, families, points, _shown(points))
+    threshold = found.answer["threshold"]
+    conclude(
+        args,
+        output,
+        points,
+        found,
+        about={"source": points.table.source, "columns": points.names, "skipped_rows": skipped},
+        table=lambda: with_scores(points.table, found.scores, threshold, points.scored),
+        draw=lambda path: draw_detected(path, found.detector, points.X, found.scores, points.names),
+    )
 
 
-def shown_columns(points: Points) -> dict[str, Any]:
+def _shown(points: Points) -> dict[str, Any]:
     """The values to show of a row: all columns, or where they are many those of the points."""
     names = points.table.names
     if len(names) > _SHOWN:

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._detecting import add_detector, detector_from, families_from, fitted, summary_of, tell
+from ._detecting import add_detector, families_from, found_in
 from ._input import Points
 from ._options import add_common, add_seed, file, names
 from ._output import Output
 from ._pictures import draw_matches
-from ._writing import add_outputs, check_outputs, out_like, rehearse, tell_written, write_rest
+from ._writing import add_outputs, check_outputs, conclude, out_like, rehearse
 
 if TYPE_CHECKING:
     from ..files import Table
@@ -59,7 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> None:
     import numpy as np
 
-    from ..files import with_scores, write_table
+    from ..files import with_scores
     from ..files.matches import MATCH
     from ..vision import read_image
 
@@ -73,18 +73,18 @@ def run(args: argparse.Namespace, output: Output) -> None:
     X = table.numbers(MATCH)
     points = Points(table, list(MATCH), X, table.rows, np.ones(len(X), bool))
     output.say(f"matches     {len(X):,} {how}")
-    detector, scores, seconds = fitted(detector_from(args, families, output), X)
-    answer = summary_of(detector, scores, points.rows, seconds, table.columns)
-    tell(output, answer)
-    answer["written"] = {}
-    if args.out is not None:
-        write_table(args.out, with_scores(table, scores, answer["threshold"]))
-        answer["written"]["out"] = str(args.out)
-    if args.plot is not None:
-        draw_matches(args.plot, images, X, scores, answer["threshold"])
-    write_rest(args, answer, detector, points, scores, images)
-    tell_written(output, answer)
-    output.result({"images": [str(args.image1), str(args.image2)], "matching": how, **answer})
+    found = found_in(args, output, families, points, table.columns)
+    threshold = found.answer["threshold"]
+    conclude(
+        args,
+        output,
+        points,
+        found,
+        about={"images": [str(args.image1), str(args.image2)], "matching": how},
+        table=lambda: with_scores(table, found.scores, threshold),
+        draw=lambda path: draw_matches(path, images, X, found.scores, threshold),
+        images=images,
+    )
 
 
 def _matches(args: argparse.Namespace, images: list[Any]) -> tuple[Table, str]:
@@ -133,7 +133,7 @@ def _check_inside(X: Any, images: list[Any], path: Path) -> None:
     from .._validation import warn_user
 
     sizes = np.array([size for image in images for size in image.shape[1::-1]])
-    outside = int(np.any((X < -1) | (X > sizes + 1), axis=1).sum())
+    outside = int(np.any((X < -1) | (sizes + 1 < X), axis=1).sum())
     if outside:
         shown = " and ".join(f"{image.shape[1]} x {image.shape[0]}" for image in images)
         warn_user(
