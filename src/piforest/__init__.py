@@ -39,12 +39,22 @@ __all__ = [
     "plots",
     "protocols",
     "sampling",
+    "vision",
 ]
 
-_MODULES = ("checks", "datasets", "families", "metrics", "plots", "protocols", "sampling")
+_MODULES = (
+    "checks",
+    "datasets",
+    "families",
+    "metrics",
+    "plots",
+    "protocols",
+    "sampling",
+    "vision",
+)
 
 if TYPE_CHECKING:
-    from . import checks, datasets, families, metrics, plots, protocols, sampling
+    from . import checks, datasets, families, metrics, plots, protocols, sampling, vision
     from .estimators import (
         PIF,
         PreferenceEmbedding,
