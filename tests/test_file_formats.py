@@ -213,7 +213,7 @@ def test_files_with_more_or_less_than_one_array_say_what_they_hold(tmp_path):
         ("a.npz", "2 arrays, .*: one, two"),
         ("a.mat", "one 100 x 3, two 100 x 2"),
     ):
-        with pytest.raises(ValueError, match=rf"say which \(array=\).*|{listed}"):
+        with pytest.raises(ValueError, match=rf"say which \(--array\).*|{listed}"):
             read_table(tmp_path / name)
         assert len(read_table(tmp_path / name, array="two").names) == 2
         with pytest.raises(ValueError, match=r"holds no (array|matrix) 'four'; its .*two"):

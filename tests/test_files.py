@@ -48,8 +48,10 @@ def rewritten(path):
         ("a.csv", "# from the scanner\n# on Monday\nx,y\n1,2\n3,4\n"),
         ("a.csv", "\ufeffx,y\n1,2\n3,4\n"),
         ("a.csv", "x,y\n01,2.00\n+3,4e0\n"),
+        ("a.csv", "x , y\n1, 2\n3 ,4\n"),
+        ("a.csv", "sep=;\nx;y\n1;2\n3;4\n"),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_a_text_table_is_read_and_comes_out_as_it_stood(name, content, tmp_path):
     path = put(tmp_path, content, name)
@@ -180,6 +182,12 @@ def test_files_that_cannot_be_opened_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"\.mat files are only read; write one of \.csv"):
         write_table(tmp_path / "out.mat", Table({"x": np.ones(2)}, "here"))
     assert not (tmp_path / "out.mat").exists()
+
+
+def test_a_wrong_delimiter_shows_the_columns_that_it_leaves(tmp_path):
+    table = read_table(put(tmp_path, "x,y\n1,2\n"), delimiter=";")
+    with pytest.raises(ValueError, match=r"has no column of numbers; its columns: x,y\."):
+        pick_columns(table, None, get_family("line"))
 
 
 def test_standard_input_is_text(monkeypatch):

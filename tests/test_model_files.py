@@ -209,6 +209,40 @@ def test_headers_that_ask_for_much_or_for_nonsense_are_refused(name, change, tol
     assert peak_of_refusing(path, told) < 20e6
 
 
+def places(node, path=()):
+    """Where the values of a header stand."""
+    if path:
+        yield path
+    if isinstance(node, (dict, list)):
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from places(value, (*path, key))
+
+
+ODD = ["x", -1, None, 1e300, float("nan"), [], {}, 10**30, True, {"own": "a"}, ["a"] * 3]
+
+
+@pytest.mark.parametrize("name", ["default", "voronoi_sparse"])
+@pytest.mark.filterwarnings("ignore:no structure")
+def test_any_value_of_the_header_may_be_odd(name, tmp_path):
+    header, arrays = archives.read_archive(MODELS / f"{name}.v1.pif")
+    refused = 0
+    for k, path in enumerate(places(header)):
+        for odd in (ODD[k % len(ODD)], ODD[(k + 4) % len(ODD)]):
+            changed = json.loads(json.dumps(header))
+            node = changed
+            for key in path[:-1]:
+                node = node[key]
+            node[path[-1]] = odd
+            archives.write_archive(tmp_path / "m.pif", changed, arrays)
+            try:
+                scores = piforest.load(tmp_path / "m.pif").anomaly_score(rows_for(name))
+            except ValueError:
+                refused += 1
+            else:
+                assert len(scores) == len(NEW)
+    assert refused > 20
+
+
 def test_families_and_threads_in_the_header_ask_for_no_more_than_there_is(tmp_path):
     def many_threads(header):
         header["params"]["n_jobs"] = 10**6

@@ -113,7 +113,7 @@ def _detector(
     detector: Any = named[header["class"]](**_decoded(header["params"], own))
     trees = (arrays[f"forest.{name}"] for name in _FOREST)
     forest = FlatForest(header["max_samples"], header["branching"], *trees, soft=header["soft"])
-    pool, metric = _unpack_pool(header, arrays), _decode("metric", header["metric"])
+    pool, metric = _unpack_pool(header, arrays), _built_in("metric", header["metric"])
     embedding: Any = None
     if "embedding" in header:
         embedding = _unpack_embedding(header["embedding"], arrays, own)
@@ -251,7 +251,7 @@ def _unpack_embedding(header: dict[str, Any], arrays: Arrays, own: Any) -> Any:
         )
         for i, family in enumerate(header["families"])
     ]
-    embedding.kernel_ = _decode("kernel", header["kernel"])
+    embedding.kernel_ = _built_in("kernel", header["kernel"])
     embedding.sigma_, embedding.sigma_source_ = header["sigma"], header["sigma_source"]
     embedding.n_degenerate_ = header["n_degenerate"]
     embedding.n_models_ = sum(len(models) for models in embedding.models_)
@@ -302,4 +302,8 @@ def _decode(name: str, value: Any, own: Any = None) -> Any:
         return value
     if "own" in value:
         return own
+    return _built_in(name, value)
+
+
+def _built_in(name: str, value: dict[str, Any]) -> Any:
     return _REGISTRIES[name].get(value["name"], **value["options"])

@@ -56,7 +56,7 @@ def _member(path: Path, array: str | None) -> NDArray[Any]:
         names = list(archive.files)
         if array is None and len(names) != 1:
             listed = ", ".join(names) or "none"
-            raise ValueError(f"{path} holds {len(names)} arrays, say which (array=): {listed}.")
+            raise ValueError(f"{path} holds {len(names)} arrays, say which (--array): {listed}.")
         if array is not None and array not in names:
             raise ValueError(f"{path} holds no array {array!r}; its arrays: {', '.join(names)}.")
         member: NDArray[Any] = archive[array or names[0]]

@@ -27,7 +27,7 @@ def read_blocks(path: Path, rows: int | None, array: str | None = None) -> Itera
         raise ValueError(f"{path} holds no matrix {array!r}; its matrices: {words}.")
     if array is None and len(listed) != 1:
         raise ValueError(
-            f"{path} holds {len(listed)} matrices of numbers, say which (array=): {words}."
+            f"{path} holds {len(listed)} matrices of numbers, say which (--array): {words}."
         )
     name = array or next(iter(listed))
     values = _read(scipy.io.loadmat, path, variable_names=[name])[name]

@@ -105,7 +105,9 @@ def _chosen(path: Path, database: Any, images: dict[str, int], pair: Any) -> tup
     pairs = [(names.get(each // _PAIRS, "?"), names.get(each % _PAIRS, "?")) for (each,) in numbers]
     if len(pairs) != 1 or "?" in pairs[0]:
         listed = _some([f"{a} and {b}" for a, b in pairs])
-        raise ValueError(f"{path} holds {len(pairs)} pairs of images, say which (pair=): {listed}.")
+        raise ValueError(
+            f"{path} holds {len(pairs)} pairs of images, say which (--pair): {listed}."
+        )
     return pairs[0]
 
 

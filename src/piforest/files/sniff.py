@@ -50,7 +50,7 @@ def find_delimiter(lines: list[str], suffix: str, source: str) -> str:
         listed = " or ".join(_WORDS[each] for each in best)
         raise ValueError(
             f"{source}: its cells may be separated by {listed}; say which, such as "
-            f"delimiter={best[0]!r}."
+            f"delimiter={best[0]!r} (--delimiter)."
         )
     return best[0]
 
@@ -79,16 +79,17 @@ def _share_of_numbers(rows: list[list[str]]) -> float:
 
 
 def find_decimal(rows: list[list[str]], delimiter: str, source: str) -> str:
-    """A comma, where the delimiter leaves it free and all numbers that are not whole have one."""
+    """A comma, where the delimiter leaves it free and all numbers that are not whole have one.
+    In a table of one column it is more likely the delimiter."""
     cells = [cell for row in rows for cell in row]
     commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
     points = any("." in cell and is_number(cell) for cell in cells)
-    if delimiter == "," or points or not commas:
+    if delimiter == "," or points or not commas or len(rows[0]) == 1:
         return "."
     if all(re.fullmatch(r"[1-9]\d{0,2},\d{3}", cell.strip().lstrip("+-")) for cell in commas):
         raise ValueError(
             f"{source}: is {commas[0]!r} a number with decimals, or one above a thousand? Say "
-            "decimal=',' for decimals; commas of thousands must be removed."
+            "decimal=',' (--decimal) for decimals; commas of thousands must be removed."
         )
     return ","
 
@@ -109,7 +110,7 @@ def find_header(rows: list[list[str]], decimal: str, source: str) -> bool:
         return True
     raise ValueError(
         f"{source}: its first row, {', '.join(first)}, may be names or data; say header=True or "
-        "header=False."
+        "header=False (--header, --no-header)."
     )
 
 

@@ -181,4 +181,4 @@ def _hint(cell: Any) -> str:
         number(str(cell).replace(",", "."))
     except ValueError:
         return ""
-    return "; where a comma separates the decimals, say decimal=','" if "," in str(cell) else ""
+    return "; for a decimal comma, say decimal=',' (--decimal)" if "," in str(cell) else ""

@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,28 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import sniff
+from .form import Form, Look, look, usual_form
 from .table import Table, block_rows
 
 # So many lines are looked at to find out how the file is written.
 _LOOK = 1000
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a file was written."""
-
-    suffix: str
-    delimiter: str
-    newline: str
-    comments: tuple[str, ...]
-    """lines above the table, as they stood"""
-    mark: str
-    """what stands before the names: nothing, or "# " """
-    named: bool
-    """does it name its columns?"""
-    bom: bool
-    """does it begin with the mark that some programs want to see before UTF-8?"""
 
 
 def read_blocks(
@@ -51,27 +35,11 @@ def read_blocks(
     source = "standard input" if path is None else str(path)
     with _clear_errors(source), _opened(path, source) as (lines, bom):
         head = list(islice(lines, _LOOK))
-        start = _skip_comments(head)
-        comments, head = head[:start], head[start:]
-        if not head:
-            raise ValueError(f"{source} is empty.")
-        whole = len(head) < _LOOK - start  # else the last row may be cut
-        seen = _without_cut(head, whole)
         suffix = "" if path is None else path.suffix.lower()
-        delimiter = _named(delimiter) or sniff.find_delimiter(seen, suffix, source)
-        first = sniff.sample(seen, delimiter)
-        decimal = decimal or sniff.find_decimal(first, delimiter, source)
-        mark, above = "", _names_above(comments, first, delimiter, decimal)
-        if header is None:
-            header = above is None and sniff.find_header(first, decimal, source)
-        if above is not None and not header:
-            mark, comments = above[0], comments[:-1]
-        names, unnamed = _names(source, first, header, None if header else above)
-        newline = "\r\n" if head[0].endswith("\r\n") else "\n"
-        form = Form(suffix, delimiter, newline, tuple(comments), mark, header or bool(mark), bom)
-        cells = sniff.split(chain(head, lines), delimiter)
-        like = Table({}, source, form, unnamed=unnamed, decimal=decimal)
-        yield from _tables(cells, rows, header, names, like)
+        seen = look(head, source, suffix, bom, delimiter, header, decimal)
+        cells = sniff.split(chain(head[seen.n_above :], lines), seen.form.delimiter)
+        like = Table({}, source, seen.form, unnamed=seen.unnamed, decimal=seen.decimal)
+        yield from _tables(cells, rows, seen, like)
 
 
 @contextmanager
@@ -107,70 +75,13 @@ def _clear_errors(source: str) -> Iterator[None]:
         ) from error
 
 
-def _skip_comments(lines: list[str]) -> int:
-    """How many lines at the start are blank or begin with #."""
-    for k, line in enumerate(lines):
-        if line.strip() and not line.lstrip().startswith("#"):
-            return k
-    return len(lines)
-
-
-def _without_cut(lines: list[str], whole: bool) -> list[str]:
-    """The lines to look at: a last line that may go on in a quoted cell is left out."""
-    return lines if whole or len(lines) < 2 else lines[:-1]
-
-
-def _named(delimiter: str | None) -> str | None:
-    named = {"tab": "\t", "\\t": "\t", "space": sniff.SPACE}.get(delimiter or "", delimiter)
-    if named is not None and (len(named) != 1 or named in '"\r\n'):
-        raise ValueError(f"delimiter must be one character, 'tab' or 'space', got {delimiter!r}.")
-    return named
-
-
-def _names_above(
-    comments: list[str], first: list[list[str]], delimiter: str, decimal: str
-) -> tuple[str, list[str]] | None:
-    """The mark and the names in the last comment, if it has as many as there are columns."""
-    if not comments or not first or not comments[-1].lstrip().startswith("#"):
-        return None
-    if not all(sniff.is_number(cell, decimal) for cell in first[0]):
-        return None
-    text = comments[-1].lstrip().lstrip("#").strip()
-    names = [name.strip() for row in sniff.split([text], delimiter) for name in row]
-    if len(names) != len(first[0]) or any(sniff.is_number(name) for name in names):
-        return None
-    return "# ", names
-
-
-def _names(
-    source: str, first: list[list[str]], header: bool, above: tuple[str, list[str]] | None
-) -> tuple[list[str], frozenset[str]]:
-    """A name for each column, and which of them the file does not have."""
-    if not first:
-        raise ValueError(f"{source}: its first row cannot be read; is a closing quote missing?")
-    if not header and above is None:
-        return [f"x{k}" for k in range(len(first[0]))], frozenset()
-    stood = [name.strip() for name in (first[0] if header or above is None else above[1])]
-    names = [name or f"column {k}" for k, name in enumerate(stood, 1)]
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            raise ValueError(
-                f"{source}: columns {names.index(name) + 1} and {k + 1} are both named {name!r}; "
-                "rename one."
-            )
-    return names, frozenset(name for name, text in zip(names, stood) if not text)
-
-
 def _tables(
-    cells: Iterator[list[str]],
-    rows: int | None,
-    header: bool,
-    names: list[str],
-    like: Table,
+    cells: Iterator[list[str]], rows: int | None, seen: Look, like: Table
 ) -> Iterator[Table]:
     filled = (row for row in cells if row)
-    if header:
+    if seen.first_is_header:
         next(filled)
+    names = seen.names
     done, step = 0, block_rows(rows, len(names), sys.maxsize)
     while block := _checked(islice(filled, step), names, done, like):
         columns = {name: _column(column) for name, column in zip(names, zip(*block))}
@@ -220,21 +131,20 @@ class writer:
     """Text, written row by row as the table's own file was, if it was one of the same kind."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str, header: bool = True) -> None:
-        usual = Form(suffix, "\t" if suffix == ".tsv" else ",", "\n", (), "", True, False)
-        if suffix not in (".csv", ".tsv"):
-            usual = Form(suffix, sniff.SPACE, "\n", (), "", True, False)
-        known = isinstance(like.form, Form) and like.form.suffix in (suffix, "")
-        self.form = form = like.form if known else usual
-        if not form.suffix:
-            self.form = form = replace(form, suffix=suffix, delimiter=usual.delimiter)
+        usual, own = usual_form(suffix), like.form
+        known = isinstance(own, Form) and (
+            own.suffix == suffix or (not own.suffix and own.delimiter == usual.delimiter)
+        )
+        self.form = form = own if known else usual
         self.file = io.TextIOWrapper(
             file, encoding="utf-8-sig" if form.bom else "utf-8", newline=""
         )
         self.names = like.names
-        self.file.writelines(form.comments)
+        self.file.writelines(form.above)
         if header:
+            stood = own.header or {} if isinstance(own, Form) else {}
             self.file.write(form.mark)
-            self._rows([["" if name in like.unnamed else name for name in like.names]])
+            self._rows([[stood.get(name, name) for name in like.names]])
 
     def write(self, table: Table) -> None:
         cells = [_text(table.columns[name], table.decimal) for name in self.names]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from . import text
+from .form import Form
 from .table import Table
 
 _NAMES = {"x0": "x", "x1": "y", "x2": "z"}
@@ -17,7 +18,7 @@ def read_blocks(
     path: Path, rows: int | None, delimiter: str | None = None, header: bool | None = None
 ) -> Iterator[Table]:
     for block in text.read_blocks(path, rows, delimiter, header):
-        if not block.form.named:
+        if block.form.header is None:
             columns = {_NAMES.get(name, name): cells for name, cells in block.columns.items()}
             block = replace(block, columns=columns)
         points = tuple(_NAMES.values())
@@ -29,5 +30,5 @@ class writer(text.writer):
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
         form = like.form
-        named = isinstance(form, text.Form) and form.suffix == suffix and form.named
+        named = isinstance(form, Form) and form.suffix == suffix and form.header is not None
         super().__init__(file, like, suffix, named)
