@@ -81,7 +81,7 @@ def test_a_database_that_cannot_answer_says_why(tmp_path):
         read_matches(path, pair=("left.jpg", "other.jpg"))
     other = 5 * 2147483647 + 7
     put_colmap(tmp_path / "b.db", matches=((PAIR, PAIRS), (other, PAIRS)))
-    with pytest.raises(ValueError, match=r"has 2 pairs .*say which \(--pair\): left.jpg and r"):
+    with pytest.raises(ValueError, match=r"holds 2 pairs .*say which \(--pair\): left.jpg and r"):
         read_matches(tmp_path / "b.db")
     with pytest.raises(ValueError, match=r"its matches name keypoints that are not there"):
         read_matches(tmp_path / "b.db", pair=("right.jpg", "other.jpg"))
