@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,12 +71,16 @@ def add_table(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def read_points(
-    args: argparse.Namespace, family: Any, columns: list[str] | None, least: int = 2
+    args: argparse.Namespace,
+    families: Sequence[Any],
+    columns: list[str] | None,
+    to_fit: bool = True,
 ) -> Points:
-    """The points of the file, at least so many, that a family (or several) can take.
+    """The points of the file that families can take, enough to fit one to them or not.
 
     columns: their names, None to find out.
     """
+    from .._validation import check_family_fits
     from ..files import pick_columns, read_table
 
     table = read_table(
@@ -90,16 +95,20 @@ def read_points(
         # What this command wrote may come back to it; its answer is no coordinate.
         answered = _ANSWER if set(table.names) >= _ANSWER else set()
         others = table.select([name for name in table.names if name not in answered])
-        picked = pick_columns(others, None, family)
+        picked = pick_columns(others, None, families)
     else:
-        picked = pick_columns(table, columns, family)
+        picked = pick_columns(table, columns, families)
     scored = ~table.missing(picked)
     if not args.drop_missing:
         table.check_complete(picked)
+    least = 2 if to_fit else 1
     if scored.sum() < least:
         has = f"{int(scored.sum())} row{'' if scored.sum() == 1 else 's'} with all of its numbers"
         raise ValueError(f"{table.source} has {has}, at least {least} are needed.")
-    return Points(table, picked, table.numbers(picked)[scored], table.rows[scored], scored)
+    X = table.numbers(picked)[scored]
+    for each in families if to_fit else ():
+        check_family_fits(each, X)
+    return Points(table, picked, X, table.rows[scored], scored)
 
 
 def _check_spoilt(table: Table) -> None:

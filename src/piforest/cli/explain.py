@@ -106,7 +106,7 @@ def _points(args: argparse.Namespace, loaded: _Loaded | None) -> Points:
     if loaded is None:
         return read_points(args, families_from(args), args.columns)
     families = [models.family for models in loaded.detector.models_]
-    points = read_points(args, families, args.columns or loaded.columns, least=1)
+    points = read_points(args, families, args.columns or loaded.columns, to_fit=False)
     needed = loaded.detector.n_features_in_
     if points.X.shape[1] != needed:
         raise ValueError(
