@@ -22,14 +22,14 @@ _SOURCES = {
 
 
 def add_detector(
-    parser: argparse.ArgumentParser, family: str | None = None, required: bool = True
+    parser: argparse.ArgumentParser, family: str | None = None, instead: Any = None
 ) -> None:
-    """The options of a detector; `family` is the default; without one it has to be given where
-    it is `required`."""
+    """The options of a detector; `family` is the default; without one it has to be given, or
+    another option of the group `instead`."""
     group = parser.add_argument_group("detector")
-    group.add_argument(
+    (instead or group).add_argument(
         "--family", type=names, metavar="NAME", default=None if family is None else [family],
-        required=required and family is None,
+        required=family is None and instead is None,
         help="what a structure is; several separated by commas; `piforest families` lists them"
         + ("" if family is None else f" (default: {family})"),
     )  # fmt: skip

@@ -70,7 +70,11 @@ def rehearse(path: Path | None, table: Table, added: Callable[[Table], Table]) -
     if path is None:
         return
     with TemporaryDirectory() as folder:
-        write_table(Path(folder) / path.name, added(_first_row(table)))
+        place = Path(folder) / path.name
+        try:
+            write_table(place, added(_first_row(table)))
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(place), str(path))) from error
 
 
 def _first_row(table: Table) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._detecting import add_detector, detector_from, families_from
 from ._input import Points, add_table, read_points
@@ -26,12 +26,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--row", type=count, metavar="N",
         help="the row, from 1 and without the header (default: the most anomalous one)",
     )  # fmt: skip
-    add_detector(parser, required=False)
-    group = parser.add_argument_group("model and picture")
-    group.add_argument(
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    add_detector(parser, instead=chosen)
+    chosen.add_argument(
         "--model", type=file, metavar="FILE",
         help="a model that --model of `piforest detect` wrote; in place of --family",
     )  # fmt: skip
+    group = parser.add_argument_group("output")
     group.add_argument(
         "--plot", type=picture, metavar="FILE",
         help="the row over its nearest structures, .png, .svg or .pdf",
@@ -41,15 +42,19 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> None:
-    if (args.family is None) == (args.model is None):
-        raise ValueError(
-            "name either the kind of structures (--family) or a fitted model (--model)."
-        )
     output.check_new(args.plot)
     if args.plot is not None:
         check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
-    detector, points, scores = _loaded(args) if args.model is not None else _fitted(args, output)
-    at = int(scores.argmax()) if args.row is None else _place(points, args.row)
+    loaded = None if args.model is None else _loaded(args)
+    points = _points(args, loaded)
+    at = None if args.row is None else _place(points, args.row)
+    if loaded is None:
+        detector = detector_from(args, families_from(args), output).fit(points.X)
+    else:
+        detector = loaded.detector
+    if at is None:
+        scores = detector.scores_ if loaded is None else detector.anomaly_score(points.X)
+        at = int(scores.argmax())
     row = int(points.rows[at])
     reason = detector.explain(points.X[at : at + 1])[0]
     values = {name: float(value) for name, value in zip(points.names, points.X[at])}
@@ -82,28 +87,33 @@ def run(args: argparse.Namespace, output: Output) -> None:
     )
 
 
-def _fitted(args: argparse.Namespace, output: Output) -> tuple[Any, Points, Any]:
-    families = families_from(args)
-    points = read_points(args, families, args.columns)
-    detector = detector_from(args, families, output).fit(points.X)
-    return detector, points, detector.scores_
+class _Loaded(NamedTuple):
+    detector: Any
+    columns: list[str] | None
+    """the names of the columns that it was fitted to, where a command wrote it"""
 
 
-def _loaded(args: argparse.Namespace) -> tuple[Any, Points, Any]:
-    """A stored model, which knows the names of its columns where a command wrote it."""
+def _loaded(args: argparse.Namespace) -> _Loaded:
     from ..estimators import PreferenceIsolationForest
 
     detector = PreferenceIsolationForest.load(args.model)
     detector.set_params(n_jobs=args.jobs)
-    names = list(detector.__dict__.pop("feature_names_in_", ())) or None
-    families = [models.family for models in detector.models_]
-    points = read_points(args, families, args.columns or names)
-    if points.X.shape[1] != detector.n_features_in_:
+    return _Loaded(detector, list(detector.__dict__.pop("feature_names_in_", ())) or None)
+
+
+def _points(args: argparse.Namespace, loaded: _Loaded | None) -> Points:
+    """The points of the file, in the columns of a stored model where there is one."""
+    if loaded is None:
+        return read_points(args, families_from(args), args.columns)
+    families = [models.family for models in loaded.detector.models_]
+    points = read_points(args, families, args.columns or loaded.columns, to_fit=False)
+    needed = loaded.detector.n_features_in_
+    if points.X.shape[1] != needed:
         raise ValueError(
-            f"{args.model} was fitted to {detector.n_features_in_} columns, got "
-            f"{', '.join(points.names)}. Name them with --columns."
+            f"{args.model} was fitted to {needed} columns, got {', '.join(points.names)}. Name "
+            "them with --columns."
         )
-    return detector, points, detector.anomaly_score(points.X)
+    return points
 
 
 def _place(points: Points, row: int) -> int:

@@ -12,6 +12,7 @@ DESCRIPTION = (
     "List the families that --family takes: what a row of the data must look like, and how many "
     "rows make a minimal sample. With a NAME, all about one and its options."
 )
+_LONGEST = 60
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,10 @@ def run(args: argparse.Namespace, output: Output) -> None:
         output.result(about)
         return
     listed = [_about(get_family(name)) for name in list_families()]
-    rows = [(each["name"], each["row"], each["sample"], _first(each["about"])) for each in listed]
+    rows = [
+        (each["name"], each["row"].split(", the ")[0], each["sample"], _first(each["about"]))
+        for each in listed
+    ]
     for line in _aligned([("family", "a row", "sample", "structures"), *rows]):
         output.say(line)
     output.say("\nd: columns of the data. `piforest families NAME` tells more, and the options.")
@@ -72,8 +76,9 @@ def _text(docstring: str) -> list[str]:
 
 
 def _first(paragraphs: list[str]) -> str:
-    """The first sentence."""
-    return paragraphs[0].split(". ")[0].rstrip(".").replace("`", "")
+    """The first sentence, cut where it is long."""
+    text = paragraphs[0].split(". ")[0].rstrip(".").replace("`", "")
+    return text if len(text) <= _LONGEST else text[:_LONGEST].rsplit(" ", 1)[0] + " …"
 
 
 def _details(about: dict[str, Any]) -> str:

@@ -145,10 +145,12 @@ def pair(name: str, seed: int) -> Any:
     auc = roc_auc_score(data.target == 0, scores)
     figure, axes = plt.subplots(2, 1, figsize=(9, 7.4), layout="constrained")
     text = f"{name}: {len(scores)} matches by score (red = anomalous), AUC {auc:.3f}"
-    plot_matches(data.images, data.data, scores, axes[0], title=text)
+    plot_matches(data.images, data.data, scores, axes[0], title=text, colorbar=False)
     wrong = int(np.sum(data.target == 0))
     text = f"ground truth: {wrong} wrong matches (blue), {len(scores) - wrong} right ones (orange)"
-    plot_matches(data.images, data.data, data.target, axes[1], truth=True, title=text)
+    plot_matches(
+        data.images, data.data, data.target, axes[1], truth=True, title=text, colorbar=False
+    )
     return figure
 
 

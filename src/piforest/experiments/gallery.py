@@ -183,8 +183,9 @@ def _draw(path: Path, trial: Tried) -> None:
     drawn, auc = trial.X[:, columns], trial.aucs["default"]
     space = {"projection": "3d"} if len(columns) in (3, 6) else {}
     figure, axes = plt.subplots(
-        1, 3, figsize=(12, 5 if space else 4), layout="constrained", subplot_kw=space
-    )
+        1, 3, figsize=(12, 5 if space else 4), layout="constrained", subplot_kw=space,
+        sharex=not space, sharey=not space,
+    )  # fmt: skip
     plot_truth(drawn, y, axes[0], title="the scene")
     plot_scores(drawn, detector.scores_, axes[1], title=f"scores, AUC {auc:.3f}")
     structures = detector.structures_ if scene.columns is None else _bare(detector.structures_)

@@ -71,6 +71,16 @@ def check_detector(who: str, detector: Any) -> None:
     check_is_fitted(detector, "forest_")
 
 
+def known_scores(values: Any, X: Any = None) -> Floats:
+    """Scores (n,), one for each row of X where X is given."""
+    scores: Floats = np.asarray(values, np.float64)
+    if scores.ndim != 1 or (X is not None and len(scores) != np.shape(X)[0]):
+        rows = "" if X is None else f", one for each of the {np.shape(X)[0]} rows of X"
+        raise ValueError(f"scores must be (n,){rows}, got {scores.shape}.")
+    check_drawable("scores", scores)
+    return scores
+
+
 def names_of(X: Any, detector: Any = None) -> list[str] | None:
     """The columns' names: those of a data frame, or those that the detector was fitted with."""
     names = getattr(X, "columns", None)
@@ -79,12 +89,19 @@ def names_of(X: Any, detector: Any = None) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def new_axes(size: tuple[float, float], space: bool = False) -> Any:
+    """A figure's only axes, with room for labels around them."""
+    options = {"projection": "3d"} if space else {}
+    figure, ax = pyplot().subplots(figsize=size, layout="constrained", subplot_kw=options)
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
+    return ax
+
+
 def axes(X: Floats, ax: Any, size: tuple[float, float] = (5.5, 4.5)) -> Any:
     """The given axes, or new ones, in space where X needs it."""
     space = X.shape[1] in (3, 6)
     if ax is None:
-        options = {"projection": "3d"} if space else {}
-        return pyplot().subplots(figsize=size, layout="constrained", subplot_kw=options)[1]
+        return new_axes(size, space)
     if space and getattr(ax, "name", "") != "3d":
         raise ValueError(
             f"X has {X.shape[1]} columns, so ax must be in space: "
@@ -116,11 +133,14 @@ def draw(ax: Any, X: Floats, n: int | None = None, **look: Any) -> Any:
     """
     d, n = X.shape[1], n or len(X)
     if d in (2, 3):
-        usual = {"s": mark_size(n), "linewidths": 0, "rasterized": n > _MANY}
+        # The middle of the colours is pale: a rim keeps it in sight.
+        rim = 0.25 if "cmap" in look and n < _MANY else 0
+        usual: dict[str, Any] = {"s": mark_size(n), "linewidths": rim, "rasterized": n > _MANY}
+        usual |= {"edgecolors": "#777777"} if rim else {}
         return ax.scatter(*X.T, **{**usual, **look})
     ends = X.reshape(len(X), 2, d // 2)
     colour = {"array": look["c"], "cmap": look["cmap"]} if "cmap" in look else {"color": look["c"]}
-    width = look.get("lw", float(np.clip(32 / np.sqrt(n), 0.2, 1.5)))
+    width = look.get("lw", float(np.clip(18 / np.sqrt(n), 0.2, 1.5)))
     common = {"lw": width, "rasterized": n > _MANY, "zorder": look.get("zorder", 2), **colour}
     if d == 4:
         lines = pyplot().matplotlib.collections.LineCollection(ends, **common)
@@ -133,6 +153,10 @@ def draw(ax: Any, X: Floats, n: int | None = None, **look: Any) -> Any:
         lines = Line3DCollection(ends, **common)
         ax.add_collection(lines)
         ax.auto_scale_xyz(*ends.reshape(-1, 3).T, had_data)
+    if "cmap" in look and n < _MANY:
+        from matplotlib import patheffects as effects
+
+        lines.set_path_effects([effects.withStroke(linewidth=width + 0.3, foreground="#777777")])
     if "vmin" in look:
         lines.set_clim(look["vmin"], look["vmax"])
     if "label" in look:
@@ -157,10 +181,10 @@ def colour_bar(ax: Any, drawn: Any, values: Floats, label: str = "anomaly score"
         int(below), int(above)
     ]
     space = {"shrink": 0.7, "pad": 0.1} if getattr(ax, "name", "") == "3d" else {}
-    bar = ax.figure.colorbar(drawn, ax=ax, label=label, extend=extend, **space)
+    # Marks may be transparent, their colours in the bar are not.
+    opaque = pyplot().cm.ScalarMappable(drawn.norm, drawn.cmap)
+    bar = ax.figure.colorbar(opaque, ax=ax, label=label, extend=extend, **space)
     bar.ax.tick_params(labelsize=8)
-    # Lines and points may be transparent, their colours in the bar are not.
-    bar.solids.set_alpha(1)
     return bar
 
 
@@ -168,16 +192,16 @@ def frame(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
     """Axes with their names, drawn to scale where their units are alike."""
     space = getattr(ax, "name", "") == "3d"
     labels = list(names) if names is not None and len(names) == 2 + space else ["x", "y", "z"]
-    ax.set_aspect("equal" if _alike(ax, space) else "auto")
+    ax.set_aspect("equal" if _alike(ax) else "auto")
     ax.set_title(title, fontsize=10)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
     ax.tick_params(labelsize=8)
     if space:
         ax.set_zlabel(labels[2])
-        ax.set_box_aspect(None, zoom=0.9)
-        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
-            axis.set_major_locator(pyplot().MaxNLocator(4))
+        ax.set_box_aspect(None, zoom=0.95)
+        for axis, limits in zip((ax.xaxis, ax.yaxis, ax.zaxis), _limits(ax)):
+            axis.set_ticks(_inner_ticks(*limits))
     else:
         ax.set_facecolor(PAPER)
         shared = (ax.get_shared_x_axes(), ax.get_shared_y_axes())
@@ -185,17 +209,32 @@ def frame(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
             ax.label_outer()
 
 
-def _alike(ax: Any, space: bool) -> bool:
-    limits = [ax.get_xlim(), ax.get_ylim(), *([ax.get_zlim()] if space else [])]
-    ranges = [abs(high - low) for low, high in limits]
-    return max(ranges) <= _UNLIKE * min(ranges)
+def _limits(ax: Any) -> list[tuple[float, float]]:
+    names = ("xlim", "ylim", "zlim") if getattr(ax, "name", "") == "3d" else ("xlim", "ylim")
+    return [getattr(ax, f"get_{name}")() for name in names]
 
 
-def legend(ax: Any, columns: int, **options: Any) -> None:
-    """Below the picture."""
+def _inner_ticks(low: float, high: float) -> Any:
+    """Not at the corners, where the numbers of two axes meet."""
+    ticks = pyplot().MaxNLocator(5).tick_values(low, high)
+    inset = 0.12 * (high - low)
+    return ticks[(ticks > low + inset) & (ticks < high - inset)]
+
+
+def _alike(ax: Any) -> bool:
+    ranges = [abs(high - low) for low, high in _limits(ax)]
+    return bool(max(ranges) <= _UNLIKE * min(ranges))
+
+
+def legend(ax: Any, most: int, handles: Any = None, *, below: float = 3.4, **options: Any) -> None:
+    """Below the picture and its labels, in rows of at most so many, as even as they can be."""
+    handles = ax.get_legend_handles_labels()[0] if handles is None else handles
+    rows = -(-len(handles) // most)
+    below = 1.0 if getattr(ax, "name", "") == "3d" else below
     made = ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=3.4, ncols=columns,
-        frameon=False, fontsize=9, handletextpad=0.3, columnspacing=1.2, **options,
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=below,
+        ncols=-(-len(handles) // rows), frameon=False, fontsize=9, handletextpad=0.4,
+        columnspacing=1.2, **options,
     )  # fmt: skip
     for handle in made.legend_handles:
         # As large as they can be told apart, whatever their size in the picture.

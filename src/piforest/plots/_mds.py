@@ -6,8 +6,8 @@ import numpy as np
 
 from ..protocols import Floats
 
-_STEPS = 150
-_SLOWEST = 1e-4
+_STEPS = 100
+_SLOWEST = 3e-4
 
 
 def mds(D: Floats) -> Floats:

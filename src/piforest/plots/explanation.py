@@ -10,10 +10,7 @@ import numpy as np
 
 from ..protocols import Floats
 from ._common import (
-    ANOMALOUS,
-    COLOURS,
     GREY,
-    NORMAL,
     axes,
     check_detector,
     checked,
@@ -22,10 +19,7 @@ from ._common import (
     legend,
     names_of,
 )
-from .structures import drawn_columns, outlines
-
-# Not the colours of the point itself, which are those of kept and flagged.
-_NEAR = tuple(each for each in COLOURS if each not in (NORMAL, ANOMALOUS))
+from .structures import drawn_columns, look_of, outlines
 
 
 def plot_explanation(
@@ -67,7 +61,7 @@ def plot_explanation(
     ax = axes(places, ax, (6, 5))
     whole = columns is None
     _surroundings(ax, places, full, reason, found, whole, len(full) == detector._n_training)
-    _point(ax, places[row], row, reason.anomalous)
+    _point(ax, places[row], row)
     frame(ax, _verdict(row, reason) if title is None else title, names)
     legend(ax, 1)
     return ax
@@ -79,19 +73,20 @@ def _surroundings(
     """All points in grey, those of the nearest structures in colour, and their outlines."""
     faint = 0.25 if X.shape[1] > 3 else 0.6
     draw(ax, X, c=GREY, alpha=faint, zorder=1)
-    for colour, near, each in zip(_NEAR, reason.nearest, found):
+    for near, each in zip(reason.nearest, found):
+        colour, style = look_of(near.structure)
         label = _near_label(near, each)
         lines = outlines(each, full) if whole else []
         if training and len(each.members):
             # The label goes to the outline where there is one.
             named = {} if lines else {"label": label}
-            draw(
-                ax, X[each.members], len(X), c=colour, alpha=min(1.0, 2 * faint), zorder=2, **named
-            )
+            look = {"c": colour, "alpha": min(1.0, 2 * faint), "zorder": 2, **named}
+            draw(ax, X[each.members], len(X), **look)
         elif not lines:
             ax.plot([], [], "o", color=colour, label=label)
         for k, line in enumerate(lines):
-            ax.plot(*line.T, color=colour, lw=1.6, label=label if k == 0 else None, zorder=3)
+            named = {} if k else {"label": label}
+            ax.plot(*line.T, color=colour, ls=style, lw=1.6, zorder=3, **named)
 
 
 def _near_label(near: Any, structure: Any) -> str:
@@ -99,16 +94,15 @@ def _near_label(near: Any, structure: Any) -> str:
     return f"{structure.family.name} {near.structure}: {away}, {near.support:,} points"
 
 
-def _point(ax: Any, place: Floats, row: int, anomalous: bool) -> None:
-    """The row itself, large; a match or a segment as a thick line."""
-    colour = ANOMALOUS if anomalous else NORMAL
-    look = {"color": colour, "label": f"row {row}", "zorder": 6}
+def _point(ax: Any, place: Floats, row: int) -> None:
+    """The row itself, large and black; a match or a segment as a thick line."""
+    look = {"color": "black", "label": f"row {row}", "zorder": 6, "mec": "white", "mew": 1.2}
     if len(place) in (2, 3):
         coordinates = [[each] for each in place]
-        ax.plot(*coordinates, "o", ms=11, mec="black", mew=1.5, ls="", **look)
+        ax.plot(*coordinates, "o", ms=12, ls="", **look)
     else:
         ends = place.reshape(2, -1)
-        ax.plot(*ends.T, "-o", lw=3, ms=7, mec="black", mew=1.2, **look)
+        ax.plot(*ends.T, "-o", lw=2.5, ms=6, **look)
 
 
 def _verdict(row: int, reason: Any) -> str:

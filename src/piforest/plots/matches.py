@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 
 from ..protocols import Floats
-from ._common import ANOMALOUS, NORMAL, SCORES, check_drawable, check_flat, colour_bar, pyplot, span
+from ._common import (
+    ANOMALOUS,
+    NORMAL,
+    SCORES,
+    check_drawable,
+    check_flat,
+    colour_bar,
+    legend,
+    new_axes,
+    pyplot,
+    span,
+)
 
 
 def plot_matches(
@@ -24,7 +35,8 @@ def plot_matches(
 
     images: the two pictures, gray (h, w) or RGB (h, w, 3), of any sizes, or None for none;
     X (n, 4), rows (x1, y1, x2, y2) in pixels; values (n,): scores, high = anomalous, worst
-    drawn last; or, with truth=True, labels, 0 = anomalous. Returns the axes.
+    drawn last; or, with truth=True, labels, 0 = anomalous. colorbar: say what the colours
+    mean. Returns the axes.
     """
     plt = pyplot()
     X, values = np.asarray(X, np.float64), np.asarray(values)
@@ -36,7 +48,7 @@ def plot_matches(
     check_drawable("values", values)
     pictures = None if images is None else _checked(images)
     if ax is None:
-        ax = plt.subplots(figsize=_size(pictures, X), layout="constrained")[1]
+        ax = new_axes(_size(pictures, X))
     check_flat(ax)
     width = _draw_images(ax, pictures, X)
     if truth:
@@ -48,11 +60,18 @@ def plot_matches(
     ax.set_title(title, fontsize=10)
     ax.set_xticks([])
     ax.set_yticks([])
-    if colorbar:
-        bar = colour_bar(ax, lines, values, "" if truth else "anomaly score")
-        if truth:
-            bar.set_ticks([0.25, 0.75], labels=["right", "wrong"], rotation=90, va="center")
+    if truth and colorbar:
+        _name_colours(ax, int(values.sum()), len(values))
+    elif colorbar:
+        colour_bar(ax, lines, values)
     return ax
+
+
+def _name_colours(ax: Any, wrong: int, n: int) -> None:
+    named = ((NORMAL, f"right: {n - wrong:,} matches"), (ANOMALOUS, f"wrong: {wrong:,} matches"))
+    line = pyplot().matplotlib.lines.Line2D
+    handles = [line([], [], color=colour, marker="o", label=text) for colour, text in named]
+    legend(ax, 2, handles, below=0.5)
 
 
 def _draw_lines(ax: Any, X: Floats, values: Any, width: float, look: dict[str, Any]) -> Any:
@@ -81,10 +100,8 @@ def _checked(images: Any) -> tuple[Any, Any]:
         raise ValueError(f"images must be two pictures, got {len(images)}.")
     left, right = (np.asarray(image) for image in images)
     for name, image in (("first", left), ("second", right)):
-        if (
-            not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (3, 4)))
-            or not image.size
-        ):
+        gray, colour = image.ndim == 2, image.ndim == 3 and image.shape[2] in (3, 4)
+        if not (gray or colour) or not image.size:
             raise ValueError(
                 f"the {name} image must be gray (h, w) or RGB (h, w, 3), got {image.shape}."
             )

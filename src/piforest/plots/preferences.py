@@ -12,7 +12,19 @@ from .._validation import check_choice
 from ..metrics import as_rows
 from ..protocols import Floats, Ints
 from ..structures import members_of
-from ._common import COLOURS, GREY, check_detector, check_drawable, check_flat, pyplot
+from ._common import (
+    COLOURS,
+    GREY,
+    check_detector,
+    check_drawable,
+    check_flat,
+    draw,
+    frame,
+    known_scores,
+    legend,
+    new_axes,
+    pyplot,
+)
 from ._mds import mds
 from .points import plot_scores
 
@@ -36,7 +48,14 @@ class _Groups:
 
 
 def plot_preferences(
-    detector: Any, X: Any, ax: Any = None, *, kind: str = "matrix", y: Any = None, title: str = ""
+    detector: Any,
+    X: Any,
+    ax: Any = None,
+    *,
+    kind: str = "matrix",
+    y: Any = None,
+    scores: Any = None,
+    title: str = "",
 ) -> Any:
     """The preferences of the rows of X for the detector's models.
 
@@ -46,7 +65,8 @@ def plot_preferences(
     their distances are, as far as they can be, those of their preferences (multidimensional
     scaling); points of one structure lie together, and anomalies apart. It takes any
     detector, a `VoronoiForest` too.
-    y (n,): true labels, 0 = anomalous, to order and colour by instead. At most 4,000 rows
+    y (n,): true labels, 0 = anomalous, to order and colour by instead; scores (n,):
+    `anomaly_score(X)` where it is known already. At most 4,000 rows
     (1,000 on the map), spread evenly over the scores, are looked at. Returns the axes.
     """
     check_detector("plot_preferences", detector)
@@ -57,10 +77,8 @@ def plot_preferences(
             "none; kind='map' draws its distances."
         )
     if detector.forest_.metric.name == "precomputed":
-        raise ValueError(
-            "plot_preferences needs rows to compare; 'precomputed' has distances only."
-        )
-    scores = detector.anomaly_score(X)
+        raise ValueError("plot_preferences compares rows; metric='precomputed' has no rows.")
+    scores = known_scores(detector.anomaly_score(X) if scores is None else scores, X)
     if y is not None:
         y = np.asarray(y)
         if y.shape != scores.shape:
@@ -68,8 +86,8 @@ def plot_preferences(
         check_drawable("y", y)
     if ax is not None:
         check_flat(ax)
-    draw = _matrix if kind == "matrix" else _map
-    return draw(detector, X, scores, y, ax, title)
+    drawn = _matrix if kind == "matrix" else _map
+    return drawn(detector, X, scores, y, ax, title)
 
 
 def _matrix(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: str) -> Any:
@@ -80,7 +98,7 @@ def _matrix(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: str) 
     order = np.lexsort((values, groups.of))
     pixels = _pixels(P[order], groups.of[order])
     if ax is None:
-        ax = pyplot().subplots(figsize=(7, 4.8), layout="constrained")[1]
+        ax = new_axes((7, 4.8))
     top = float(np.percentile(pixels[pixels > 0], 99)) if (pixels > 0).any() else 1.0
     image = ax.imshow(
         pixels, cmap="Blues", extent=(0, P.shape[1], len(rows), 0), aspect="auto",
@@ -89,9 +107,12 @@ def _matrix(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: str) 
     ax.set_xlabel(f"{P.shape[1]:,} models, by the points that prefer them")
     ax.set_title(title, fontsize=10)
     ax.tick_params(labelsize=8)
+    ax.xaxis.set_major_formatter("{x:,.0f}")
     _beside(ax, groups, order, len(scores))
-    _score_curve(ax, values[order])
-    bar = ax.figure.colorbar(image, ax=ax, label="preference", pad=0.16, extend="max")
+    _score_curve(ax, values[order], -detector.offset_)
+    # A layout engine knows of the curve beside the matrix, nothing else does.
+    pad = 0.16 if ax.figure.get_layout_engine() is None else 0.02
+    bar = ax.figure.colorbar(image, ax=ax, label="preference", pad=pad, extend="max")
     bar.ax.tick_params(labelsize=8)
     return ax
 
@@ -101,13 +122,15 @@ def _map(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: str) -> 
     if len(rows) < 3:
         raise ValueError(f"a map needs at least 3 rows, got {len(rows)}.")
     places = mds(_distances(detector, X, rows))
+    what = "preferences" if hasattr(detector, "embedding_") else "rows"
+    title = title or f"Distances between {what}{_of(len(rows), len(scores))}, as a map"
     if y is None:
         ax = plot_scores(places, scores[rows], ax, title=title)
     else:
-        ax = ax or pyplot().subplots(figsize=(5.5, 5), layout="constrained")[1]
+        ax = ax or new_axes((5.5, 5))
         _labelled(ax, places, _by_label(y[rows]), title)
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xlabel(f"distances of preferences{_of(len(rows), len(scores))}, first coordinate")
+    ax.set_xlabel("first coordinate")
     ax.set_ylabel("second coordinate")
     return ax
 
@@ -199,22 +222,23 @@ def _of(drawn: int, n: int) -> str:
     return "" if drawn == n else f" ({drawn:,} of {n:,})"
 
 
-def _score_curve(ax: Any, scores: Floats) -> None:
+def _score_curve(ax: Any, scores: Floats, cut: float) -> None:
+    """The scores, row by row, with the threshold."""
     side = ax.inset_axes([1.01, 0, 0.13, 1])
     side.plot(scores, np.arange(len(scores)) + 0.5, color="black", lw=0.9)
     side.set_ylim(len(scores), 0)
     side.set_yticks([])
     side.set_xlabel("score", fontsize=8)
-    side.tick_params(labelsize=7)
-    side.xaxis.set_major_locator(pyplot().MaxNLocator(2))
+    side.xaxis.set_label_position("top")
+    side.axvline(cut, color="#D55E00", lw=1)
+    side.set_xticks([cut], [f"{cut:.3f}"], fontsize=8)
+    side.tick_params(axis="x", top=True, bottom=False, labeltop=True, labelbottom=False)
 
 
 def _labelled(ax: Any, places: Floats, groups: _Groups, title: str) -> None:
-    from ._common import draw, frame, legend
-
     for k, (name, colour) in enumerate(zip(groups.names, groups.colours)):
         rows = groups.of == k
         if rows.any():
-            draw(ax, places[rows], len(places), c=colour, label=f"{name}, {rows.sum():,}")
+            draw(ax, places[rows], len(places), c=colour, label=f"{name}: {rows.sum():,}")
     frame(ax, title)
-    legend(ax, 4)
+    legend(ax, 3)

@@ -10,8 +10,8 @@ import numpy as np
 from ..protocols import Floats
 from ._common import COLOURS, GREY, axes, checked, draw, frame, legend, names_of
 
-# So many structures are named in the legend.
-_NAMED = 12
+# So many structures are named in the legend, and the others counted.
+_NAMED = 7
 
 
 def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title: str = "") -> Any:
@@ -33,21 +33,21 @@ def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title:
         rest[each.members] = False
     if rest.any():
         few = {"s": 5} if len(X) < 1_000 and X.shape[1] < 4 else {}
-        label = f"no structure, {rest.sum():,}"
+        label = f"no structure: {rest.sum():,} points"
         draw(ax, X[rest], len(X), c=GREY, alpha=0.3 if X.shape[1] > 3 else 0.7, label=label, **few)
     for k, each in enumerate(structures):
-        colour = COLOURS[k % len(COLOURS)]
-        # The models that repeat colours are told apart by their lines.
-        style = ("-", "--", ":")[k // len(COLOURS) % 3]
+        colour, style = look_of(k)
         if len(each.members):
-            label = _label(each) if k < _NAMED else None
-            draw(ax, X[each.members], len(X), c=colour, **({"label": label} if label else {}))
+            named = {"label": _label(k, each)} if k < _NAMED else {}
+            draw(ax, X[each.members], len(X), c=colour, **named)
         for line in outlines(each, full):
             ax.plot(*line.T, color=colour, lw=1.0, ls=style)
     frame(ax, title, names[: X.shape[1]] if names else None)
     if structures:
         more = len(structures) - _NAMED
-        legend(ax, 3, title=f"and {more} more structures" if more > 0 else None)
+        if more > 0:
+            ax.plot([], [], " ", label=f"and {more} more")
+        legend(ax, 2 if len(structures) < 6 else 3)
     return ax
 
 
@@ -70,9 +70,14 @@ def outlines(structure: Any, X: Floats) -> list[Floats]:
     return [np.asarray(line)[:, :places] for line in lines]
 
 
-def _label(structure: Any) -> str:
+def look_of(k: int) -> tuple[str, str]:
+    """Colour and line of structure k; where colours repeat, the lines tell them apart."""
+    return COLOURS[k % len(COLOURS)], ("-", "--", ":")[k // len(COLOURS) % 3]
+
+
+def _label(k: int, structure: Any) -> str:
     name = getattr(structure.family, "name", "structure")
-    return f"{name}, {len(structure.members):,}"
+    return f"{name} {k}: {len(structure.members):,} points"
 
 
 def _check_members(structures: Sequence[Any], n: int) -> None:

@@ -8,33 +8,53 @@ import numpy as np
 
 from .._validation import check_integer
 from ..protocols import Floats
-from ._common import ANOMALOUS, NORMAL, PAPER, check_detector, check_drawable, check_flat, pyplot
+from ._common import (
+    ANOMALOUS,
+    NORMAL,
+    PAPER,
+    check_detector,
+    check_flat,
+    known_scores,
+    legend,
+    new_axes,
+    pyplot,
+)
 
 
 def plot_threshold(
-    detector: Any, X: Any = None, ax: Any = None, *, bins: int = 60, title: str = ""
+    detector: Any,
+    X: Any = None,
+    ax: Any = None,
+    *,
+    scores: Any = None,
+    bins: int | None = None,
+    title: str = "",
 ) -> Any:
     """Histogram of the scores with the threshold, and how many it would flag elsewhere.
 
-    X: the rows to score, by default the training points. Orange is kept, blue is flagged.
+    X: the rows to score, by default the training points; scores (n,): `anomaly_score(X)`
+    where it is known already. Orange is kept, blue is flagged.
     The black curve belongs to the axis on the right: the number of rows that a threshold
     there would flag. Where the detector compares with random points (`null_scores_`), they
     are outlined, scaled to as many as are flagged. `detector.set_threshold(score)` moves
-    the cut. Returns the axes of the histogram.
+    the cut. bins: how many bars; None chooses. Returns the axes of the histogram.
     """
     check_detector("plot_threshold", detector)
-    check_integer("bins", bins, 2)
-    scores = detector.scores_ if X is None else detector.anomaly_score(X)
-    check_drawable("X", scores)
+    if scores is None:
+        scores = detector.scores_ if X is None else detector.anomaly_score(X)
+    scores = known_scores(scores, X)
+    if bins is None:
+        bins = int(np.clip(1.5 * np.sqrt(len(scores)), 10, 80))
+    check_integer("bins", bins, 2, "bins=None chooses by the number of rows.")
     if ax is None:
-        ax = pyplot().subplots(figsize=(6.4, 4.0), layout="constrained")[1]
+        ax = new_axes((6.4, 4.2))
     check_flat(ax)
     cut = -float(detector.offset_)
     flagged = scores > cut
     null = _null(detector)
     edges = _edges(np.concatenate([scores, null, [cut]]), cut, bins)
     for rows, colour, name in ((~flagged, NORMAL, "kept"), (flagged, ANOMALOUS, "flagged")):
-        label = f"{name}, {rows.sum():,}"
+        label = f"{name}: {rows.sum():,}"
         ax.hist(scores[rows], edges, color=colour, edgecolor="white", linewidth=0.3, label=label)
     if len(null):
         weights = np.full(len(null), max(flagged.sum(), 0.05 * len(scores)) / len(null))
@@ -50,11 +70,8 @@ def plot_threshold(
     ax.set_title(title, fontsize=10)
     ax.set_facecolor(PAPER)
     ax.tick_params(labelsize=8)
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
-        [*handles, moving], [*labels, "flagged by a threshold there"], loc="upper center",
-        bbox_to_anchor=(0.5, 0), borderaxespad=3.4, ncols=3, frameon=False, fontsize=8,
-    )  # fmt: skip
+    moving.set_label("flagged at each threshold")
+    legend(ax, 3, [*ax.get_legend_handles_labels()[0], moving])
     return ax
 
 
@@ -62,7 +79,8 @@ def _null(detector: Any) -> Floats:
     """Scores of random points, none where the detector does not compare with them."""
     if not getattr(detector, "_has_null", False):
         return np.empty(0)
-    return np.asarray(detector.null_scores_)
+    null: Floats = detector.null_scores_
+    return null
 
 
 def _edges(values: Floats, cut: float, bins: int) -> Floats:
@@ -70,7 +88,7 @@ def _edges(values: Floats, cut: float, bins: int) -> Floats:
     low, high = float(values.min()), float(values.max())
     step = max(high - low, 0.02) / bins
     before, after = (int(np.ceil(way / step)) + 1 for way in (cut - low, high - cut))
-    return cut + step * np.arange(-before, after + 1)
+    return np.asarray(cut + step * np.arange(-before, after + 1), np.float64)
 
 
 def _flagged_curve(ax: Any, scores: Floats, cut: float) -> Any:
@@ -89,6 +107,7 @@ def _flagged_curve(ax: Any, scores: Floats, cut: float) -> Any:
     other.set_ylim(0, 1.05 * len(scores))
     other.set_ylabel("rows flagged")
     other.tick_params(labelsize=8)
-    other.yaxis.set_major_locator(pyplot().MaxNLocator(6, integer=True))
-    ax.yaxis.set_major_locator(pyplot().MaxNLocator(6, integer=True))
+    for each in (ax, other):
+        each.yaxis.set_major_locator(pyplot().MaxNLocator(6, integer=True))
+        each.yaxis.set_major_formatter("{x:,.0f}")
     return curve

@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..protocols import Floats
-from ._common import SCORES, frame, pyplot
+from ._common import SCORES, axes, check_detector, frame, mark_size, names_of, pyplot
+
+# With more leaves than this, letters would cover the cells.
+_LETTERED = 60
 
 
 def plot_tree(forest: Any, tree: int = 0, ax: Any = None, *, title: str = "") -> Any:
@@ -15,16 +18,17 @@ def plot_tree(forest: Any, tree: int = 0, ax: Any = None, *, title: str = "") ->
 
     forest: a fitted `VoronoiForest` with the Euclidean metric on two columns. The
     heavier a line, the nearer to the root its split; a leaf's colour and letter (in
-    the order of the path length) say how soon a point there is isolated. Returns the axes.
+    the order of the path length; none where there are more than 60 leaves) say how soon a
+    point there is isolated. Returns the axes.
     """
     plt = pyplot()
+    check_detector("plot_tree", forest)
     pool, flat = np.asarray(forest.forest_.pool), forest.forest_.forest
     if forest.forest_.metric.name != "euclidean" or pool.ndim != 2 or pool.shape[1] != 2:
         raise ValueError("plot_tree draws a VoronoiForest('euclidean') fitted on two columns.")
     if not 0 <= tree < len(flat):
         raise ValueError(f"tree must be from 0 to {len(flat) - 1}, got {tree!r}.")
-    if ax is None:
-        ax = plt.subplots(figsize=(6, 4.8), layout="constrained")[1]
+    ax = axes(pool, ax, (6, 4.8))
     leaves, inner = _cells(pool, flat, tree)
     lengths = np.array([depth + flat.depths[size] for _, depth, size in leaves])
     shades = plt.Normalize(lengths.min(), lengths.max())
@@ -33,11 +37,14 @@ def plot_tree(forest: Any, tree: int = 0, ax: Any = None, *, title: str = "") ->
     for letter, k in zip(_letters(len(leaves)), order):
         cell = leaves[k][0]
         ax.fill(*cell.T, color=colours(shades(lengths[k])), alpha=0.55, linewidth=0)
-        ax.text(*cell.mean(axis=0), letter, ha="center", va="center", fontsize=9)
+        if len(leaves) <= _LETTERED:
+            ax.text(*cell.mean(axis=0), letter, ha="center", va="center", fontsize=9)
     for cell, depth in sorted(inner, key=lambda item: -item[1]):
         ax.plot(*np.vstack([cell, cell[:1]]).T, color="#333333", lw=3.2 / 2**depth)
-    ax.scatter(*pool.T, s=14, c="black", linewidths=0, zorder=3)
-    frame(ax, title)
+    size = min(14.0, mark_size(len(pool)))
+    ax.scatter(*pool.T, s=size, c="black", linewidths=0, zorder=3, rasterized=len(pool) > 5_000)
+    ax.margins(0)
+    frame(ax, title, names_of(None, forest))
     ax.figure.colorbar(
         plt.cm.ScalarMappable(shades, colours), ax=ax, alpha=0.55, shrink=0.8, label="path length h"
     )

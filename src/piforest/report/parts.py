@@ -103,8 +103,8 @@ def _structure_row(k: int, each: Structure) -> str:
         f'<tr><td><label class="pick"><input type="checkbox" data-structure="{k}" checked '
         f'aria-label="Draw structure {k}"><span class="swatch s{k % COLOURS}">{k}</span></label></td>'
         f"<td>{escaped(str(each.family.name).replace('_', ' '))}</td>"
-        f'<td class="num">{each.support:,}</td><td class="num">{number(each.width)}</td>'
-        f'<td class="num">{number(each.log_ratio)}</td>'
+        f"{_cell('Points', f'{each.support:,}')}{_cell('Half-width', number(each.width))}"
+        f"{_cell('Log ratio', number(each.log_ratio))}"
         f'<td class="code">{escaped(_parameters(each))}</td></tr>'
     )
 
@@ -132,18 +132,23 @@ def anomalous_rows(content: Content) -> str:
     why = '<th scope="col">Why</th>' if any(reasons) else ""
     body = []
     for row, reason in zip(top, reasons):
-        values = "".join(f'<td class="num">{escaped(_value(columns[k][row]))}</td>' for k in chosen)
+        values = "".join(_cell(names[k], _value(columns[k][row])) for k in chosen)
         told = f'<td class="why">{escaped(_sentence(reason))}</td>' if why else ""
         body.append(
             f'<tr><td><button type="button" class="row" data-show="{place[int(row)]}" '
             f'aria-label="Show row {content.rows[row]} in the view">{content.rows[row]}</button></td>'
-            f'<td class="num">{content.scores[row]:.4f}</td>{values}{told}</tr>'
+            f"{_cell('Score', f'{content.scores[row]:.4f}')}{values}{told}</tr>"
         )
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of anomalous rows"><table>'
         f'<thead><tr><th scope="col">Row</th><th scope="col" class="num">Score</th>{head}{why}</tr>'
         f"</thead><tbody>{''.join(body)}</tbody></table></div>"
     )
+
+
+def _cell(name: str, value: str) -> str:
+    """A number, with the name that a narrow page writes before it."""
+    return f'<td class="num" data-name="{escaped(name)}">{escaped(value)}</td>'
 
 
 def _value(value: Any) -> str:

@@ -53,6 +53,7 @@ function drawGrid() {
   pen.restore();
 }
 
+const rounded = (value) => short(Number(value.toPrecision(3)));
 const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 const corner = (bits) => frame.range.map(([low, high], axis) => ((bits >> axis) & 1 ? high : low));
@@ -71,7 +72,7 @@ function drawBox() {
       if (other === bits) continue;
       const front = bits === nearestCorner || other === nearestCorner;
       if (front) continue;
-      pen.strokeStyle = colours.line;
+      pen.strokeStyle = colours.edge;
       pen.beginPath();
       pen.moveTo(corners[bits][0], corners[bits][1]);
       pen.lineTo(corners[other][0], corners[other][1]);
@@ -101,8 +102,8 @@ function nameAxis(axis, corners) {
   };
   const [low, high] = frame.range[axis];
   if (Math.hypot(from[0] - to[0], from[1] - to[1]) > 60) {
-    put(0.06, short(low), colours.dim, 10);
-    put(0.94, short(high), colours.dim, 10);
+    put(0.06, rounded(low), colours.dim, 10);
+    put(0.94, rounded(high), colours.dim, 10);
   }
   pen.font = "600 12px system-ui, sans-serif";
   put(0.5, clipped(axisColumns()[axis].name, 24), colours.ink, 16);

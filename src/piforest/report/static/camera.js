@@ -24,6 +24,9 @@ function rangeOf(values) {
 
 const axisColumns = () => state.axes.map((at) => drawable[at]);
 
+// One unit as long along every axis: only where all of them are of the space that the detector saw.
+const isEqual = () => state.equal && axisColumns().every((each) => seen.includes(each));
+
 function reframe(width, height) {
   const flat = state.mode === "2d";
   Object.assign(frame, {
@@ -40,13 +43,13 @@ function reframe(width, height) {
   const lengths = frame.range.map(([low, high]) => high - low);
   const across = frame.right - frame.left, up = frame.bottom - frame.top;
   if (state.mode === "3d") {
-    const diagonal = state.equal ? Math.hypot(...lengths) : Math.sqrt(3);
-    const scale = (1.12 * Math.min(across, up)) / diagonal;
-    frame.unit = lengths.map((length) => scale / (state.equal ? 1 : length));
+    const diagonal = isEqual() ? Math.hypot(...lengths) : Math.sqrt(3);
+    const scale = (1.02 * Math.min(across, up)) / diagonal;
+    frame.unit = lengths.map((length) => scale / (isEqual() ? 1 : length));
   } else {
     const room = state.mode === "matches" ? 1 : 0.94;
     frame.unit = [(room * across) / lengths[0], (room * up) / lengths[1]];
-    if (state.equal || state.mode === "matches") frame.unit.fill(Math.min(...frame.unit));
+    if (isEqual() || state.mode === "matches") frame.unit.fill(Math.min(...frame.unit));
   }
   projectAll();
 }

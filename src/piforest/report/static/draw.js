@@ -53,8 +53,8 @@ function drawMatches() {
   const thin = Math.min(1, 14 / Math.sqrt(size));
   classes.forEach((rows, k) => {
     pen.strokeStyle = looks.classes[k].colour;
-    pen.globalAlpha = 0.25 + 0.5 * thin;
-    pen.lineWidth = 0.6 + 0.6 * thin;
+    pen.globalAlpha = (0.25 + 0.5 * thin) * (looks.classes[k].shape === "dot" ? 0.5 : 1);
+    pen.lineWidth = 0.6 + 0.5 * thin;
     pen.beginPath();
     for (const row of rows) {
       if (state.lines === "none" || (state.lines === "flagged" && !isFlagged(row))) continue;
@@ -103,7 +103,7 @@ function strokeLine(line, colour, filled) {
   pen.beginPath();
   line.forEach(([x, y]) => pen.lineTo(x, y));
   if (filled) {
-    pen.globalAlpha = 0.09;
+    pen.globalAlpha = 0.05;
     pen.fillStyle = colour;
     pen.fill();
   }

@@ -1,6 +1,6 @@
 // The controls above the view, and what is redrawn when something changes.
 
-const MODES = { matches: "matches over the images", "2d": "two columns", "3d": "three columns" };
+const MODES = { matches: "matches", "2d": "two columns", "3d": "three columns" };
 
 function startControls() {
   const mode = $("mode");
@@ -88,6 +88,7 @@ onChange((what) => {
     drawHistogram();
   }
   if (what === "cut" || what === "pin") updatePinned();
+  if (what === "camera") forgetHover();
   drawSoon();
 });
 
@@ -101,4 +102,5 @@ startHistogram();
 startDownload();
 startView();
 startTheme();
+updatePinned();
 window.addEventListener("resize", () => state.mode === "matches" && fitStage());

@@ -6,9 +6,11 @@ function verdictText(row) {
 
 function nearestText(row) {
   if (!nearest) return "";
-  const away = sigmas[row] < 1e29 ? `${short(sigmas[row])} sigmas away` : "on its wrong side";
+  const away = sigmas[row] < 1e29 ? `${rounded(sigmas[row])} sigmas away` : "on its wrong side";
   return `nearest structure: ${nearest[row]}, ${away}`;
 }
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 const valuePairs = (row, most) =>
   columns.slice(0, most).map((each) => [each.name, clipped(valueText(each, row), 60)]);
@@ -32,8 +34,9 @@ function showTip(row, x, y) {
 
 function updatePinned() {
   const panel = $("pinned"), row = state.pinned;
+  panel.parentElement.classList.toggle("empty", row < 0);
   if (row < 0) {
-    panel.replaceChildren();
+    panel.replaceChildren(element("p", { class: "note" }, "Click a point to read its row here, or press N in the view."));
     return;
   }
   const button = (text, action) => {
@@ -46,9 +49,9 @@ function updatePinned() {
     values.append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
   }
   panel.replaceChildren(
-    element("p", {}, element("b", {}, `Row ${rowNumbers[row]}`), ` · ${verdictText(row)}`,
-      nearest ? ` · ${nearestText(row)}` : ""),
+    element("p", {}, element("b", { class: "big" }, String(rowNumbers[row])), ` ${verdictText(row)}`),
     values,
+    nearest ? element("p", { class: "note" }, sentence(nearestText(row))) : "",
     element("p", { class: "buttons" }, button("More anomalous", () => pinNext(1, 0)),
       button("Less anomalous", () => pinNext(-1, 1)), button("Unpin", unpin)),
   );

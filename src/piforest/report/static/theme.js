@@ -12,7 +12,7 @@ function readColours() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue(`--${name}`).trim();
   colours = {
-    ink: read("ink"), dim: read("dim"), line: read("line"), plot: read("plot"),
+    ink: read("ink"), dim: read("dim"), line: read("line"), edge: read("edge"), plot: read("plot"),
     kept: read("kept"), odd: read("odd"), middle: read("middle"),
     structures: [0, 1, 2, 3, 4, 5].map((k) => read(`s${k}`)),
   };
@@ -20,7 +20,7 @@ function readColours() {
 
 function themeChanged() {
   readColours();
-  $("theme").setAttribute("aria-pressed", String(isDark()));
+  $("theme").textContent = isDark() ? "Light colours" : "Dark colours";
   changed("theme");
 }
 

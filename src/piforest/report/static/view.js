@@ -30,6 +30,11 @@ function hover(event) {
   drawSoon();
 }
 
+function forgetHover() {
+  state.hovered = -1;
+  showTip(-1);
+}
+
 function pressed(event) {
   canvas.focus({ preventScroll: true });
   canvas.setPointerCapture(event.pointerId);
@@ -49,7 +54,6 @@ function moved(event) {
   if (pointers.size === 2) {
     pinch(event.pointerId, before, now);
   } else if (travelled > 4) {
-    showTip(-1);
     if (state.mode === "3d" && !event.shiftKey && event.buttons !== 4) turnBy(dx, dy);
     else panBy(dx, dy);
   }
@@ -105,8 +109,7 @@ function startView() {
   canvas.addEventListener("pointerup", released);
   canvas.addEventListener("pointercancel", released);
   canvas.addEventListener("pointerleave", () => {
-    state.hovered = -1;
-    showTip(-1);
+    forgetHover();
     drawSoon();
   });
   canvas.addEventListener("wheel", wheeled, { passive: false });
