@@ -45,7 +45,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
                 column = np.array(points[name])
                 if column.ndim == 1:  # vectors stay with the points
                     columns[name] = column
-            yield Table(columns, str(path), Form(reader.header, points), done + 1, _POINTS)
+            yield Table(columns, str(path), Form(reader.header, points), done + 1, total, _POINTS)
             done += len(points)
         if done < total:
             raise ValueError(f"{path} is cut short: it has {done} of {total} points.")

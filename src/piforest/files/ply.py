@@ -55,7 +55,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
     for start in range(0, len(vertices), step):
         part = vertices[start : start + step]
         columns = {name: _native(part[name]) for name in names}
-        yield Table(columns, str(path), form, start + 1, points)
+        yield Table(columns, str(path), form, start + 1, len(vertices), points)
 
 
 def _native(column: NDArray[Any]) -> NDArray[Any]:
