@@ -171,6 +171,23 @@ def test_a_ply_scan_keeps_its_properties_faces_and_comments(text, order, tmp_pat
     assert (tmp_path / "c.ply").read_bytes() == (tmp_path / "b.ply").read_bytes()
 
 
+def test_numbers_of_32_bits_are_written_as_short_as_they_stood(tmp_path):
+    (tmp_path / "a.ply").write_text(
+        "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\n"
+        "property uchar hohe\nend_header\n0.1 2.3 7\n-4.5 nan 8\n"
+    )
+    table = read_table(tmp_path / "a.ply")
+    write_table(tmp_path / "b.ply", table)
+    assert (tmp_path / "b.ply").read_text().endswith("end_header\n0.1 2.3 7\n-4.5 nan 8\n")
+    write_table(
+        tmp_path / "b.csv", with_scores(table, np.array([0.25]), 0, np.array([True, False]))
+    )
+    expected = "x,y,hohe,score,anomaly\n0.1,2.3,7,0.25,1\n-4.5,,8,,\n"
+    assert (tmp_path / "b.csv").read_text() == expected
+    write_table(tmp_path / "c.ply", Table({"höhe in m": np.ones(2)}, "here"))
+    assert read_table(tmp_path / "c.ply").names == ["h?he_in_m"]
+
+
 @pytest.mark.parametrize("name", ["a.las", "a.laz"])
 @pytest.mark.parametrize("point_format", [1, 3])
 def test_a_las_scan_keeps_its_dimensions_and_gets_colours(name, point_format, tmp_path):

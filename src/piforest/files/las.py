@@ -38,7 +38,11 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
         total, done = reader.header.point_count, 0
         if not total:
             raise ValueError(f"{path} has no points.")
-        names = [each for each in reader.header.point_format.dimension_names if each not in "XYZ"]
+        names = [
+            each
+            for each in reader.header.point_format.dimension_names
+            if each not in ("X", "Y", "Z")
+        ]
         for points in reader.chunk_iterator(block_rows(rows, len(names) + 3, total)):
             columns = {name: np.array(points[name]) for name in _POINTS}
             for name in names:

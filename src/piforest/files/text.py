@@ -199,10 +199,16 @@ def _text(column: NDArray[Any], decimal: str) -> list[str]:
         return ["" if np.isnat(cell) else str(cell) for cell in column]
     if column.dtype.kind == "b":
         column = column.astype(np.int8)
-    cells = ["" if cell is None or cell != cell else str(cell) for cell in column.tolist()]
+    # Floats of 32 bits are short as NumPy's own; the others are faster as Python's.
+    values = column.tolist() if column.dtype.itemsize == 8 else column
+    cells = ["" if _is_nothing(cell) else str(cell) for cell in values]
     if decimal != "." and column.dtype.kind == "f":
         return [cell.replace(".", decimal) for cell in cells]
     return cells
+
+
+def _is_nothing(cell: Any) -> bool:
+    return cell is None or cell is np.ma.masked or bool(cell != cell)
 
 
 def _one_word(cell: str) -> str:
