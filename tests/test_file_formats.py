@@ -111,6 +111,22 @@ def test_any_points_are_written_in_any_format(name, tmp_path):
     assert os.listdir(tmp_path) == [name]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
+@pytest.mark.parametrize("name", [*WRITTEN, "a.csv.gz"])
+def test_a_full_disk_leaves_no_half_file(name, tmp_path):
+    import resource
+
+    table = Table(dict(zip("xyz", RNG.uniform(size=(3, 60_000)))), "here")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_table(tmp_path / name, table)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_parquet_file_keeps_types_nulls_and_metadata(tmp_path):
     path = put(tmp_path / "a.parquet")
     first = None
