@@ -93,12 +93,21 @@ def _points(X: Any) -> Floats:
             f"X must be a table of numbers (n, d), got shape {points.shape} and dtype "
             f"{points.dtype}; a report draws points."
         )
-    return points.astype(np.float64)
+    points = points.astype(np.float64)
+    if not np.isfinite(points).all():
+        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise ValueError(
+            f"X must be finite, but its row {row} (from 0) is not; leave out the rows that were "
+            "not scored."
+        )
+    return points
 
 
 def _one_each(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
     if values.shape != (n,):
-        raise ValueError(f"{name} must have one value for each of the {n} rows of X, got shape {values.shape}.")
+        raise ValueError(
+            f"{name} must have one value for each of the {n} rows of X, got shape {values.shape}."
+        )
     return values
 
 
@@ -113,9 +122,7 @@ def _names(names: Any, X: Any, d: int) -> list[str]:
     return called
 
 
-def _columns(
-    X: Floats, names: list[str], table: Any
-) -> tuple[dict[str, NDArray[Any]], list[int]]:
+def _columns(X: Floats, names: list[str], table: Any) -> tuple[dict[str, NDArray[Any]], list[int]]:
     """The table's columns, after those columns of X that are not among them, and where X's are."""
     held = {} if table is None else {str(k): np.asarray(v) for k, v in table.columns.items()}
     for name, values in held.items():
