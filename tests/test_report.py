@@ -5,11 +5,14 @@ import hashlib
 import html
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 
 from piforest import PIF, PreferenceIsolationForest, VoronoiForest
@@ -189,7 +192,9 @@ def test_a_data_frame_names_its_own_columns(write, lines):
 
     detector, X = lines
     frame = pd.DataFrame(X, columns=["east", "north"])
-    _, data = write(detector, frame, scores=detector.anomaly_score(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, data = write(clone(detector).fit(frame), frame)
     assert [each["name"] for each in data["columns"]] == ["east", "north"]
 
 
@@ -310,6 +315,8 @@ def test_the_view_begins_with_what_the_rows_are(write, d, mode):
     detector, X = fitted({2: "line", 3: "plane", 4: "homography"}[d], scene(2, random_state=0).data)
     _, data = write(detector, X)
     assert data["view"]["mode"] == mode
+    usual = {2: ["x", "y"], 3: ["x", "y", "z"], 4: ["x1", "y1", "x2", "y2"]}[d]
+    assert [each["name"] for each in data["columns"]] == usual
     assert data["view"]["equal"]
 
 
@@ -357,7 +364,9 @@ def test_wrong_input_is_told_in_one_line(text, tmp_path, lines):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_detector_that_is_not_fitted_is_told(tmp_path):
+def test_a_detector_that_is_not_fitted_or_not_ours_is_told(tmp_path):
+    with pytest.raises(ValueError, match="or a VoronoiForest, got IsolationForest"):
+        write_report(tmp_path / "a.html", IsolationForest(), np.zeros((2, 2)))
     with pytest.raises(NotFittedError):
         write_report(tmp_path / "a.html", PreferenceIsolationForest(), np.zeros((2, 2)))
 

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from ..structures import Structure
 from .content import Content
@@ -59,7 +60,7 @@ def tiles(content: Content, seconds: float | None) -> str:
         shown += [
             ("Sigma", number(detector.sigma_), str(detector.sigma_source_)),
             ("Structures", f"{len(content.structures):,}", what(content)),
-            ("Models", f"{int(detector.n_models_):,}", f"{dropped:,} degenerate samples"),
+            ("Models", f"{int(detector.n_models_):,}", f"{dropped:,} degenerate"),
         ]
     else:
         shown += [("Metric", str(detector.forest_.metric.name), "of the forest")]
@@ -94,7 +95,10 @@ def structures(content: Content) -> str:
     note = f"<p class=note>{more} weaker structures are not listed.</p>" if more else ""
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of structures"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{note}"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        "<p class=note>Numbers as in the view. The half-width of a band is about two sigmas; the "
+        "log ratio says how much more likely its points are with the structure than without.</p>"
+        f"{note}"
     )
 
 
@@ -125,7 +129,9 @@ def anomalous_rows(content: Content) -> str:
     place = {int(row): k for k, row in enumerate(content.shown)}
     reasons = [""] * len(top)
     if hasattr(content.detector, "explain"):
-        reasons = [each.text for each in content.detector.explain(content.X[top])]
+        reasons = [
+            each.text for each in content.detector.explain(_safe_indexing(content.given, top))
+        ]
     columns = list(content.columns.values())
     chosen = content.places[:4]
     names = list(content.columns)

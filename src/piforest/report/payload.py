@@ -77,8 +77,8 @@ def _view(content: Content) -> dict[str, Any]:
         and all("rotation" in getattr(each, "symmetries", ()) for each in content.families)
     )
     places = content.places
-    solid = len(places) == 3 or any("nx" in getattr(f, "row", "") for f in content.families)
-    mode = "matches" if content.are_matches else "3d" if solid else "2d"
+    # Six columns are points in space with normals, or pairs of points in space.
+    mode = "matches" if content.are_matches else "3d" if len(places) in (3, 6) else "2d"
     return {"mode": mode, "places": places, "equal": equal}
 
 
