@@ -6,6 +6,7 @@ import html
 import json
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -381,3 +382,11 @@ def test_text_with_commas_quotes_and_line_ends_reaches_the_page_unchanged(write,
     odd = np.array(['a,"b"', "two\nlines", " padded ", "é"] * len(X))[: len(X)]
     _, data = write(table=Table({"x": X[:, 0], "y": X[:, 1], "odd": odd}, "a.csv"))
     assert data["columns"][2]["text"] == odd.tolist()
+
+
+def test_the_pictures_of_the_documentation_are_there_and_small():
+    page = Path(__file__).parent.parent / "docs" / "report.md"
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text())
+    assert len(pictures) == 2
+    for name in pictures:
+        assert (page.parent / name).stat().st_size < 150_000
