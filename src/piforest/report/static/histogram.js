@@ -44,6 +44,9 @@ function drawHistogram() {
     label.textContent = value.toFixed(Math.max(2, CUT.digits - 2));
     made.push(label);
   }
+  const unit = shape("text", { x: 0, y: 9 });
+  unit.textContent = "√ count";
+  made.push(unit);
   made.push(shape("line", { class: "cut", x1: at, x2: at, y1: 0, y2: BASE }));
   made.push(shape("circle", { class: "grip", cx: Math.min(Math.max(at, 5), wide - 5), cy: 5, r: 5 }));
   histogram.replaceChildren(...made);
