@@ -30,7 +30,7 @@ function drawHistogram() {
   const made = [];
   heights.forEach((count, k) => {
     const [left, right] = [x(edges[k]), x(edges[k + 1])];
-    const height = count ? Math.max((Math.sqrt(count) / most) * (BASE - 8), 1.5) : 0;
+    const height = count ? Math.max((Math.sqrt(count) / most) * (BASE - 16), 1.5) : 0;
     for (const [name, from, to] of [["kept", left, Math.min(right, at)], ["odd", Math.max(left, at), right]]) {
       if (to > from && height) {
         made.push(shape("rect", { class: name, x: from, y: BASE - height, width: Math.max(to - from - 0.8, 0.4), height }));
