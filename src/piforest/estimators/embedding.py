@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from .._device import is_tensor, on_host, resolve_device, sparse_tensor
 from .._progress import Progress
 from .._random import Stream, subset
-from .._rows import SparseRows, stack
+from .._rows import SparseRows, stack, stacked_csr
 from .._threads import allowing, in_threads
 from .._validation import (
     NoModels,
@@ -228,10 +228,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         device = resolve_device(self.device)
         rows = validate_data(self, on_host(X), dtype=np.float64, order="C", reset=False)
         if device is None:
-            parts = self._in_blocks(rows, lambda block: self._embed(block).to_csr())
+            parts = self._in_blocks(rows, self._embed)
         else:
-            parts = [block.to_csr() for block in self._embed_on(rows, device)]
-        P = scipy.sparse.vstack(parts, format="csr")
+            parts = list(self._embed_on(rows, device))
+        P = stacked_csr(parts, self.n_jobs)
         return sparse_tensor(P, X) if is_tensor(X) else P
 
     def _embed_on(self, X: Floats, device: Any) -> Iterator[SparseRows]:
