@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from piforest import PreferenceIsolationForest
+from piforest import PreferenceIsolationForest, plots
 from piforest.datasets import make_lines
 
 ROOT = Path(__file__).parent.parent
@@ -23,6 +24,7 @@ PAGES = [
     "docs/reproduction/beyond.md",
     "docs/accuracy.md",
     "docs/sampling.md",
+    "docs/pictures.md",
 ]
 
 
@@ -52,6 +54,17 @@ def test_links_lead_somewhere(page):
     path = ROOT / page
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
         assert (path.parent / target).exists(), target
+
+
+def test_every_picture_on_the_page_is_made_by_the_lines_above_it_and_is_small():
+    found = runpy.run_path(str(ROOT / "docs" / "make_pictures.py"))["pictures"]()
+    assert len(found) >= 10
+    for path, code in found:
+        assert "ax = plot_" in code, path
+        assert path.stat().st_size < 150_000, path
+    page = (ROOT / "docs" / "pictures.md").read_text()
+    for name in plots.__all__:
+        assert not name.startswith("plot_") or name in page, name
 
 
 def test_the_version_is_the_same_everywhere():

@@ -8,9 +8,10 @@ mpl.use("agg")
 
 import matplotlib.pyplot as plt
 from matplotlib.path import Path
+from sklearn.exceptions import NotFittedError
 
 from piforest import PreferenceIsolationForest, VoronoiForest
-from piforest.datasets import make_circles, make_cylinders
+from piforest.datasets import make_circles, make_cylinders, make_lines
 from piforest.families import get_family
 from piforest.plots import (
     plot_comparison,
@@ -21,6 +22,7 @@ from piforest.plots import (
     plot_truth,
 )
 from piforest.plots.tree import _cells
+from piforest.structures import Structure
 
 X = np.random.default_rng(0).normal(size=(50, 2))
 Y = np.arange(50) % 3
@@ -40,6 +42,7 @@ def test_scores_are_drawn_into_the_given_axes_worst_last():
     assert np.array_equal(np.asarray(drawn.get_array()), np.sort(SCORES))
     assert np.array_equal(np.asarray(drawn.get_offsets())[-1], X[SCORES.argmax()])
     assert ax.get_title() == "scores"
+    assert ax.get_aspect() == 1
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x", "y")
     assert len(figure.axes) == 2  # the colour bar
 
@@ -61,6 +64,54 @@ def test_what_cannot_be_drawn_is_said():
         plot_scores(np.zeros((50, 5)), SCORES)
     with pytest.raises(ValueError, match="X has 3 columns, so ax must be in space"):
         plot_scores(np.zeros((50, 3)), SCORES, plt.subplots()[1])
+    with pytest.raises(ValueError, match="this picture is flat, so ax must not be in space"):
+        plot_scores(X, SCORES, plt.subplots(subplot_kw={"projection": "3d"})[1])
+    with pytest.raises(ValueError, match="ax must be one matplotlib axes, got ndarray"):
+        plot_scores(X, SCORES, plt.subplots(1, 2)[1])
+    with pytest.raises(ValueError, match="nothing to draw: X has no rows"):
+        plot_scores(X[:0], SCORES[:0])
+    with pytest.raises(ValueError, match="scores must be finite to be drawn, row 7 is not"):
+        plot_scores(X, np.where(np.arange(50) == 7, np.nan, SCORES))
+    with pytest.raises(ValueError, match="y must be numbers to be drawn, got <U4"):
+        plot_truth(X, np.full(50, "good"))
+
+
+def test_columns_of_data_frames_name_the_axes():
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    flat = pandas.DataFrame(X, columns=["east", "north"])
+    ax = plot_scores(flat, SCORES)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("east", "north")
+    space = polars.DataFrame(np.column_stack([X, SCORES]), schema=["east", "north", "up"])
+    ax = plot_truth(space, Y)
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel()) == ("east", "north", "up")
+
+
+def test_columns_of_different_units_are_not_drawn_to_scale():
+    assert plot_scores(X * [1, 1000], SCORES).get_aspect() == "auto"
+
+
+def test_equal_scores_have_a_colour_and_a_bar():
+    ax = plot_scores(X, np.full(50, 0.5))
+    low, high = ax.collections[0].get_clim()
+    assert low < 0.5 < high
+
+
+def test_the_ends_of_a_colour_bar_say_that_scores_lie_beyond_it():
+    assert plot_scores(X, SCORES).figure.axes[1]._colorbar.extend == "both"
+    ax = plot_scores(X, SCORES > 0.5)
+    assert ax.figure.axes[1]._colorbar.extend == "neither"
+    assert ax.collections[0].get_clim() == (0, 1)
+
+
+def test_many_points_are_small_and_few_are_large():
+    sizes = []
+    for n in (5, 1_000, 50_000):
+        rows = np.random.default_rng(0).normal(size=(n, 2))
+        drawn = plot_scores(rows, np.arange(n)).collections[0]
+        sizes.append(float(drawn.get_sizes()[0]))
+        assert drawn.get_rasterized() == (n > 5_000)
+    assert sizes[0] > 20 > sizes[1] > 5 > 2 > sizes[2]
 
 
 @pytest.mark.parametrize("columns", [2, 3, 4, 6])
@@ -82,10 +133,55 @@ def test_structures_are_drawn_with_their_members_and_outlines():
     sizes = [len(each.get_offsets()) for each in ax.collections]
     supports = [each.support for each in detector.structures_]
     assert sizes == [len(scene.data) - sum(supports), *supports]
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    rest = f"no structure: {sizes[0]} points"
+    assert names == [rest, *(f"circle {k}: {n} points" for k, n in enumerate(supports))]
     for line, each in zip(ax.lines, detector.structures_):
         points = np.column_stack(line.get_data())
         points = points[~np.isnan(points).any(axis=1)]
         assert each.residuals(points).max() < 1e-9
+
+
+def test_a_legend_of_many_structures_stays_short():
+    scene = make_lines(10, sizes=60, noise=0.003, anomaly_share=0.1, random_state=0)
+    detector = PreferenceIsolationForest("line", random_state=0).fit(scene.data)
+    ax = plot_structures(scene.data, detector.structures_)
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(names) == 9
+    assert names[-1] == f"and {len(detector.structures_) - 7} more"
+
+
+def test_structures_of_other_data_are_refused():
+    scene = make_circles(2, random_state=0)
+    structures = PreferenceIsolationForest("circle", random_state=0).fit(scene.data).structures_
+    with pytest.raises(ValueError, match="but X has 20 rows; pass the training data, whole"):
+        plot_structures(scene.data[:20], structures)
+    assert plot_structures(scene.data, []).get_legend() is None
+
+
+# Parameters of a model through the middle of the unit box.
+MODELS = {
+    "line": ([0.5, 0.5, 0.6, 0.8], 2),
+    "circle": ([0.5, 0.5, 0.3], 2),
+    "hyperplane": ([0.5, 0.5, 0.6, 0.8], 2),
+    "plane": ([0.5, 0.5, 0.5, 0.6, 0.0, 0.8], 3),
+    "sphere": ([0.5, 0.5, 0.5, 0.3], 3),
+    "cylinder": ([0.5, 0.5, 0.5, 0.0, 0.0, 1.0, 0.3], 3),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_outline_of_a_model_lies_on_it_and_within_the_points(name):
+    params, d = MODELS[name]
+    rows = np.random.default_rng(0).uniform(size=(60, d))
+    model = Structure(get_family(name), np.array(params), 0.1, 9.0, np.arange(7))
+    ax = plot_structures(rows, [model])
+    assert len(ax.lines) > 0
+    for line in ax.lines:
+        points = np.column_stack(line.get_data_3d() if d == 3 else line.get_data())
+        points = points[~np.isnan(points).any(axis=1)]
+        assert np.all((points >= rows.min(axis=0) - 1e-9) & (points <= rows.max(axis=0) + 1e-9))
+        assert model.residuals(points).max() < 1e-6
 
 
 @pytest.mark.parametrize("branching", [2, 3])
@@ -112,6 +208,17 @@ def test_a_tree_is_drawn_with_a_letter_for_each_leaf():
         plot_tree(forest, tree=1)
     with pytest.raises(ValueError, match=r"draws a VoronoiForest\('euclidean'\)"):
         plot_tree(VoronoiForest("manhattan", random_state=0).fit(X))
+    with pytest.raises(ValueError, match=r"plot_tree takes a fitted detector .* got ndarray"):
+        plot_tree(X)
+    with pytest.raises(NotFittedError):
+        plot_tree(VoronoiForest("euclidean"))
+
+
+def test_a_tree_of_many_leaves_has_no_letters():
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    ax = plot_tree(VoronoiForest("euclidean", n_estimators=1, random_state=0).fit(rows))
+    assert len(ax.patches) > 60
+    assert len(ax.texts) == 0
 
 
 MATCHES = np.random.default_rng(3).uniform(0, 60, (50, 4))
@@ -128,10 +235,33 @@ def test_matches_are_lines_between_two_images_worst_last(images):
     np.testing.assert_allclose(segments[-1, 1, 1], MATCHES[worst, 3])
     assert segments[:, 1, 0].min() > MATCHES[:, 0].max()
     assert len(ax.images) == (0 if images is None else 2)
+    assert ax.figure.axes[1].get_ylabel() == "anomaly score"
+    assert len(plot_matches(images, MATCHES, SCORES, colorbar=False).figure.axes) == 1
+
+
+def test_images_of_different_sizes_are_whole_and_side_by_side():
+    ax = plot_matches((np.zeros((60, 80)), np.zeros((150, 40, 3), np.uint8)), MATCHES, SCORES)
+    left, right = (image.get_extent() for image in ax.images)
+    assert list(left) == [0, 80, 60, 0]
+    assert right[0] > 80
+    assert right[1] - right[0] == pytest.approx(40)
+    assert right[2] == 150
+    assert ax.get_ylim() == (150, 0)
+    assert ax.get_xlim() == (0, right[1])
+
+
+def test_images_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="images must be two pictures, got 1"):
+        plot_matches([np.zeros((60, 80))], MATCHES, SCORES)
+    with pytest.raises(ValueError, match=r"second image must be gray .* got \(60, 80, 2\)"):
+        plot_matches((np.zeros((60, 80)), np.zeros((60, 80, 2))), MATCHES, SCORES)
 
 
 def test_the_truth_of_matches_has_anomalies_last():
-    lines = plot_matches(IMAGES, MATCHES, Y, truth=True).collections[0]
+    ax = plot_matches(IMAGES, MATCHES, Y, truth=True)
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["right: 33 matches", "wrong: 17 matches"]
+    lines = ax.collections[0]
     assert np.array_equal(np.asarray(lines.get_array()), np.sort(Y == 0))
     with pytest.raises(ValueError, match=r"takes X \(n, 4\) and values \(n,\), got \(50, 2\)"):
         plot_matches(IMAGES, X, SCORES)

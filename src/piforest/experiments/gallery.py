@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,10 @@ def _draw(path: Path, trial: Tried) -> None:
 
 def _bare(structures: Sequence[Any]) -> list[Any]:
     """Without outlines, which have more columns than are drawn."""
-    return [type("Bare", (), {"members": each.members, "family": None})() for each in structures]
+    return [
+        SimpleNamespace(members=each.members, family=SimpleNamespace(name=each.family.name))
+        for each in structures
+    ]
 
 
 def _page(shown: Sequence[Shown]) -> str:

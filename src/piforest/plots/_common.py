@@ -73,9 +73,11 @@ def check_detector(who: str, detector: Any) -> None:
 
 def known_scores(values: Any, X: Any = None) -> Floats:
     """Scores (n,), one for each row of X where X is given."""
-    scores: Floats = np.asarray(values, np.float64)
-    if scores.ndim != 1 or (X is not None and len(scores) != np.shape(X)[0]):
-        rows = "" if X is None else f", one for each of the {np.shape(X)[0]} rows of X"
+    scores: Floats = np.atleast_1d(np.asarray(values, np.float64))
+    # Sparse matrices have no length, lists have no shape.
+    n = len(scores) if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
+    if scores.shape != (n,):
+        rows = "" if X is None else f", one for each of the {n} rows of X"
         raise ValueError(f"scores must be (n,){rows}, got {scores.shape}.")
     check_drawable("scores", scores)
     return scores
@@ -180,12 +182,27 @@ def colour_bar(ax: Any, drawn: Any, values: Floats, label: str = "anomaly score"
     extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[
         int(below), int(above)
     ]
-    space = {"shrink": 0.7, "pad": 0.1} if getattr(ax, "name", "") == "3d" else {}
+    if getattr(ax, "name", "") == "3d":
+        space = {"shrink": 0.7, "pad": 0.1}
+    else:
+        space = {"shrink": _height(ax)}
     # Marks may be transparent, their colours in the bar are not.
     opaque = pyplot().cm.ScalarMappable(drawn.norm, drawn.cmap)
     bar = ax.figure.colorbar(opaque, ax=ax, label=label, extend=extend, **space)
     bar.ax.tick_params(labelsize=8)
     return bar
+
+
+def _height(ax: Any) -> float:
+    """About what share of the height of their place axes fill that are drawn to scale."""
+    place = ax.get_subplotspec()
+    if place is None or ax.get_aspect() != 1:
+        return 1.0
+    box = place.get_position(ax.figure)
+    wide, high = np.array([box.width, box.height]) * ax.figure.get_size_inches()
+    across, up = (abs(end - start) for start, end in _limits(ax))
+    # Labels and the bar itself take about a tenth of the width.
+    return float(np.clip(0.9 * wide * up / across / high, 0.5, 1.0))
 
 
 def frame(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
@@ -199,11 +216,13 @@ def frame(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
     ax.tick_params(labelsize=8)
     if space:
         ax.set_zlabel(labels[2])
-        ax.set_box_aspect(None, zoom=0.95)
+        ax.set_box_aspect(None, zoom=0.9)
         for axis, limits in zip((ax.xaxis, ax.yaxis, ax.zaxis), _limits(ax)):
             axis.set_ticks(_inner_ticks(*limits))
     else:
         ax.set_facecolor(PAPER)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(pyplot().MaxNLocator(7, steps=[1, 2, 5, 10]))
         shared = (ax.get_shared_x_axes(), ax.get_shared_y_axes())
         if any(len(group.get_siblings(ax)) > 1 for group in shared):
             ax.label_outer()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 
 from ..protocols import Floats
 
@@ -34,8 +35,9 @@ def torgerson(D: Floats) -> Floats:
     squares = D**2
     rows = squares.mean(axis=0)
     B = -(squares - rows - rows[:, None] + rows.mean()) / 2
-    values, vectors = np.linalg.eigh((B + B.T) / 2)
-    places = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0))
+    last = [len(D) - 2, len(D) - 1]
+    values, vectors = scipy.linalg.eigh((B + B.T) / 2, subset_by_index=last)
+    places = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
     # The sign of an eigenvector means nothing: the largest entry is positive.
     ends = places[np.abs(places).argmax(axis=0), [0, 1]]
     return np.asarray(places * np.where(ends < 0, -1, 1))

@@ -69,7 +69,7 @@ def plot_heatmap(
         _check_structures(detector)
         for each in detector.structures_:
             for line in outlines(each, points):
-                ax.plot(*line.T, color="#F0E442", lw=1.8, zorder=3)
+                ax.plot(*line.T, color="#F0E442", lw=1.2, zorder=3)
     ax.set_xlim(box[:2])
     ax.set_ylim(box[2:])
     frame(ax, title, names)

@@ -36,6 +36,7 @@ def plot_scores(
     """
     names = names_of(X)
     X, scores = checked("scores", X, scores)
+    scores = scores.astype(np.float64)
     ax = axes(X, ax)
     order = np.argsort(scores, kind="stable")
     low, high = span(scores)

@@ -153,7 +153,9 @@ def _distances(detector: Any, X: Any, rows: Ints) -> Floats:
 
 
 def _rows_of(X: Any, rows: Ints) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
 
 
 def _by_structure(detector: Any, points: Floats, scores: Floats) -> _Groups:
