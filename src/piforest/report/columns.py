@@ -12,7 +12,7 @@ from ..protocols import Floats
 
 _KINDS = {"u8": "<u1", "u16": "<u2", "i16": "<i2", "i32": "<i4", "f32": "<f4", "f64": "<f8"}
 _DIGITS = 6
-# Shares of the file that a value in base64 takes, against its bytes.
+# What base64 makes of a byte.
 _GROWTH = 4 / 3
 
 
@@ -37,12 +37,17 @@ def numbers(values: Floats) -> dict[str, Any]:
             whole = np.rint(values * 10.0**digits)
             if np.abs(whole).max() >= 2**31:
                 break
-            # -0.0 would come back without its sign.
-            if np.array_equal(whole / 10.0**digits, values) and not np.signbit(values[values == 0]).any():
+            if _same(whole, digits, values):
                 return {**encoded(whole, _integer_kind(whole)), "divide": 10**digits}
     with np.errstate(over="ignore"):
         short = values.astype(np.float32)
     return encoded(values, "f32" if np.array_equal(short, values, equal_nan=True) else "f64")
+
+
+def _same(whole: Floats, digits: int, values: Floats) -> bool:
+    """Do integers stand for these values? Not for -0.0, which would lose its sign."""
+    signed = np.signbit(values[values == 0]).any()
+    return np.array_equal(whole / 10.0**digits, values) and not signed
 
 
 def counts(values: NDArray[Any]) -> dict[str, Any]:

@@ -25,6 +25,8 @@ class Content:
     """A fitted detector and the rows to show it with."""
 
     detector: Any
+    given: Any
+    """X as the user has it, a data frame say"""
     X: Floats
     """(n, d)"""
     scores: Floats
@@ -65,6 +67,11 @@ def gather(
     detector: Any, X: Any, scores: Any, table: Any, names: Any, rows: Any, images: Any
 ) -> Content:
     """Check what `write_report` is given, and choose the rows to show."""
+    if not hasattr(detector, "anomaly_score"):
+        raise ValueError(
+            "detector must be a PreferenceIsolationForest, a PIF or a VoronoiForest, got "
+            f"{type(detector).__name__}."
+        )
     check_is_fitted(detector, "forest_")
     points = _points(X)
     n, d = points.shape
@@ -72,7 +79,7 @@ def gather(
     scores = _one_each("scores", np.asarray(scores, np.float64), n)
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite numbers; leave out the rows that have none.")
-    called = _names(names, X, d)
+    called = _names(names, X, d, detector)
     columns, places = _columns(points, called, table)
     rows = np.arange(1, n + 1) if rows is None else np.asarray(rows)
     if rows.dtype.kind not in "iu":
@@ -81,7 +88,7 @@ def gather(
     shown = _shown(scores, columns)
     structures = list(getattr(detector, "structures_", []))
     return Content(
-        detector, points, scores, called, columns, places,
+        detector, X, points, scores, called, columns, places,
         _one_each("rows", rows, n).astype(np.int64), shown, pictures, structures,
     )  # fmt: skip
 
@@ -93,18 +100,32 @@ def _points(X: Any) -> Floats:
             f"X must be a table of numbers (n, d), got shape {points.shape} and dtype "
             f"{points.dtype}; a report draws points."
         )
-    return points.astype(np.float64)
+    points = points.astype(np.float64)
+    if not np.isfinite(points).all():
+        row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
+        raise ValueError(
+            f"X must be finite, but its row {row} (from 0) is not; leave out the rows that were "
+            "not scored."
+        )
+    return points
 
 
 def _one_each(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
     if values.shape != (n,):
-        raise ValueError(f"{name} must have one value for each of the {n} rows of X, got shape {values.shape}.")
+        raise ValueError(
+            f"{name} must have one value for each of the {n} rows of X, got shape {values.shape}."
+        )
     return values
 
 
-def _names(names: Any, X: Any, d: int) -> list[str]:
+def _names(names: Any, X: Any, d: int, detector: Any) -> list[str]:
+    """Those given; a data frame's; those of the family's rows, "(x, y, z)" say; or numbered."""
     if names is None:
         names = getattr(X, "columns", None)
+    if names is None:
+        rows = [getattr(models.family, "row", "") for models in getattr(detector, "models_", [])]
+        usual = [row[1:-1].split(", ") for row in rows if row.startswith("(")]
+        names = next((words for words in usual if len(words) == d == len(set(words))), None)
     if names is None:
         return ["x", "y", "z"][:d] if d <= 3 else [f"x{k}" for k in range(d)]
     called = [str(name) for name in names]
@@ -113,9 +134,7 @@ def _names(names: Any, X: Any, d: int) -> list[str]:
     return called
 
 
-def _columns(
-    X: Floats, names: list[str], table: Any
-) -> tuple[dict[str, NDArray[Any]], list[int]]:
+def _columns(X: Floats, names: list[str], table: Any) -> tuple[dict[str, NDArray[Any]], list[int]]:
     """The table's columns, after those columns of X that are not among them, and where X's are."""
     held = {} if table is None else {str(k): np.asarray(v) for k, v in table.columns.items()}
     for name, values in held.items():

@@ -73,7 +73,8 @@ def _shrunk(pixels: Pixels, factor: int) -> Pixels:
     full = np.pad(pixels, pad, mode="edge")
     rows, columns = full.shape[0] // factor, full.shape[1] // factor
     parts = full.reshape(rows, factor, columns, factor, *pixels.shape[2:])
-    return np.rint(parts.mean(axis=(1, 3))).astype(np.uint8)
+    small: Pixels = np.rint(parts.mean(axis=(1, 3))).astype(np.uint8)
+    return small
 
 
 def _jpeg_writer() -> Callable[[Pixels, int], bytes] | None:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from ..structures import Structure
 from .content import Content
@@ -40,8 +41,8 @@ def headline(content: Content) -> str:
     total = len(content.X)
     share = f'(<span id="share">{100 * flagged / total:.1f}</span> %)'
     return (
-        f'<b id="flagged">{flagged:,}</b> of {total:,} {content.noun} {rest} {share} at a threshold '
-        f'of <b id="at">{content.threshold:.4f}</b>.'
+        f'<b id="flagged">{flagged:,}</b> of {total:,} {content.noun} {rest} {share} at a '
+        f'threshold of <b id="at">{content.threshold:.4f}</b>.'
     )
 
 
@@ -51,7 +52,7 @@ def tiles(content: Content, seconds: float | None) -> str:
     flagged = int(np.sum(content.scores > content.threshold))
     shown: list[tuple[str, str, str]] = [
         (content.noun.capitalize(), f"{len(content.X):,}", f"{content.X.shape[1]} columns"),
-        ("Anomalies", f"{flagged:,}", "at the detector’s threshold"),
+        ("Anomalies", f"{flagged:,}", "as the detector says"),
         ("Threshold", f"{content.threshold:.4f}", _contamination(detector)),
     ]
     if content.families:
@@ -59,7 +60,7 @@ def tiles(content: Content, seconds: float | None) -> str:
         shown += [
             ("Sigma", number(detector.sigma_), str(detector.sigma_source_)),
             ("Structures", f"{len(content.structures):,}", what(content)),
-            ("Models", f"{int(detector.n_models_):,}", f"{dropped:,} degenerate samples"),
+            ("Models", f"{int(detector.n_models_):,}", f"{dropped:,} degenerate"),
         ]
     else:
         shown += [("Metric", str(detector.forest_.metric.name), "of the forest")]
@@ -94,14 +95,18 @@ def structures(content: Content) -> str:
     note = f"<p class=note>{more} weaker structures are not listed.</p>" if more else ""
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of structures"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{note}"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        "<p class=note>Numbers as in the view. The half-width of a band is about two sigmas; the "
+        "log ratio says how much more likely its points are with the structure than without.</p>"
+        f"{note}"
     )
 
 
 def _structure_row(k: int, each: Structure) -> str:
     return (
         f'<tr><td><label class="pick"><input type="checkbox" data-structure="{k}" checked '
-        f'aria-label="Draw structure {k}"><span class="swatch s{k % COLOURS}">{k}</span></label></td>'
+        f'aria-label="Draw structure {k}"><span class="swatch s{k % COLOURS}">{k}</span></label>'
+        "</td>"
         f"<td>{escaped(str(each.family.name).replace('_', ' '))}</td>"
         f"{_cell('Points', f'{each.support:,}')}{_cell('Half-width', number(each.width))}"
         f"{_cell('Log ratio', number(each.log_ratio))}"
@@ -124,7 +129,9 @@ def anomalous_rows(content: Content) -> str:
     place = {int(row): k for k, row in enumerate(content.shown)}
     reasons = [""] * len(top)
     if hasattr(content.detector, "explain"):
-        reasons = [each.text for each in content.detector.explain(content.X[top])]
+        reasons = [
+            each.text for each in content.detector.explain(_safe_indexing(content.given, top))
+        ]
     columns = list(content.columns.values())
     chosen = content.places[:4]
     names = list(content.columns)
@@ -136,11 +143,13 @@ def anomalous_rows(content: Content) -> str:
         told = f'<td class="why">{escaped(_sentence(reason))}</td>' if why else ""
         body.append(
             f'<tr><td><button type="button" class="row" data-show="{place[int(row)]}" '
-            f'aria-label="Show row {content.rows[row]} in the view">{content.rows[row]}</button></td>'
+            f'aria-label="Show row {content.rows[row]} in the view">{content.rows[row]}</button>'
+            "</td>"
             f"{_cell('Score', f'{content.scores[row]:.4f}')}{values}{told}</tr>"
         )
     return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Table of anomalous rows"><table>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Table of anomalous rows">'
+        "<table>"
         f'<thead><tr><th scope="col">Row</th><th scope="col" class="num">Score</th>{head}{why}</tr>'
         f"</thead><tbody>{''.join(body)}</tbody></table></div>"
     )
@@ -167,8 +176,8 @@ def settings(content: Content, command: str) -> str:
     detector = content.detector
     told = _stable(repr(detector))
     lines = [
-        f'<h3>Command</h3><pre tabindex="0"><code>{escaped(command)}</code></pre>' if command else "",
-        f'<h3>In Python</h3><pre tabindex="0"><code>{escaped(told)}.fit(X)</code></pre>',
+        _code("Command", command) if command else "",
+        _code("In Python", f"{told}.fit(X)"),
         "<h3>Parameters</h3>",
         _pairs({name: _stable(repr(v)) for name, v in detector.get_params(deep=False).items()}),
         "<h3>Versions</h3>",
@@ -181,6 +190,10 @@ def settings(content: Content, command: str) -> str:
         ),
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _code(name: str, text: str) -> str:
+    return f'<h3>{name}</h3><pre tabindex="0"><code>{escaped(text)}</code></pre>'
 
 
 def _stable(text: str) -> str:

@@ -36,6 +36,8 @@ def payload(content: Content, source: str) -> str:
         "structures": _structures(content),
         "images": [image_data(image) for image in content.images],
         "stem": file_stem(source),
+        # In sigmas; a half-width is two.
+        "reach": 2 * REACH,
         **_nearest(content),
     }
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -75,15 +77,16 @@ def _view(content: Content) -> dict[str, Any]:
         and all("rotation" in getattr(each, "symmetries", ()) for each in content.families)
     )
     places = content.places
-    solid = len(places) == 3 or any("nx" in getattr(f, "row", "") for f in content.families)
-    mode = "matches" if content.are_matches else "3d" if solid else "2d"
+    # Six columns are points in space with normals, or pairs of points in space.
+    mode = "matches" if content.are_matches else "3d" if len(places) in (3, 6) else "2d"
     return {"mode": mode, "places": places, "equal": equal}
 
 
 def _structures(content: Content) -> list[dict[str, Any]]:
     """For each structure lines to draw, as rows of the columns of X with nan between them."""
     low, high = content.X.min(axis=0), content.X.max(axis=0)
-    left, found = _OUTLINE_POINTS, []
+    left = _OUTLINE_POINTS
+    found: list[dict[str, Any]] = []
     for each in content.structures[:MOST_STRUCTURES]:
         lines = _outline(each, low, high)
         size = 0 if lines is None else len(lines)
@@ -112,12 +115,11 @@ def _nearest(content: Content) -> dict[str, Any]:
     """Of each shown row the nearest listed structure, and how many of its sigmas away it is."""
     structures = content.structures[:MOST_STRUCTURES]
     if not structures:
-        return {"reach": 2 * REACH, "nearest": None, "sigmas": None}
+        return {"nearest": None, "sigmas": None}
     distances = relative_distances(content.X[content.shown], structures)
     nearest = np.argmin(distances, axis=1)
     sigmas = 2 * distances[np.arange(len(nearest)), nearest]
     return {
-        "reach": 2 * REACH,
         "nearest": counts(nearest),
         "sigmas": encoded(np.minimum(sigmas, 1e30), "f32"),
     }

@@ -16,7 +16,7 @@ function steps(low, high, room) {
 function drawGrid() {
   const x = (pixel) => (pixel - midX()) / (frame.unit[0] * camera.zoom) + frame.centre[0];
   const y = (pixel) => (midY() - pixel) / (frame.unit[1] * camera.zoom) + frame.centre[1];
-  const across = steps(x(frame.left), x(frame.right), (frame.right - frame.left) / 90);
+  const across = steps(x(frame.left), x(frame.right), (frame.right - frame.left) / 75);
   const up = steps(y(frame.bottom), y(frame.top), (frame.bottom - frame.top) / 60);
   pen.font = "11px system-ui, sans-serif";
   pen.fillStyle = colours.dim;

@@ -13,7 +13,7 @@ const state = {
   mode: DATA.view.mode,
   axes: [],
   equal: DATA.view.equal,
-  lines: size > 600 ? "flagged" : "all",
+  lines: size > 3000 ? "none" : size > 600 ? "flagged" : "all",
   structures: DATA.structures.map(() => true),
 };
 
