@@ -185,6 +185,15 @@ def test_what_is_wrong_with_files_is_one_line(model, tmp_path, capsys):
     assert path.read_text().startswith("name,north,east,score,anomaly\n")
 
 
+def test_another_threshold_can_be_given(model, tmp_path, capsys):
+    path = put(tmp_path / "a.csv")
+    assert score(path, "--model", model, "--threshold", "0.5", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    scores, _ = expected(model, X[:, ::-1])
+    assert answer["threshold"] == 0.5
+    assert answer["anomalies"] == (scores > 0.5).sum()
+
+
 def test_a_bad_row_late_in_the_file_leaves_no_output(model, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("piforest.cli.score._ROWS", 50)
     path = put(tmp_path / "a.csv")
@@ -199,7 +208,13 @@ def test_the_count_of_rows_is_shown_on_a_terminal_only(model, tmp_path, monkeypa
     path = put(tmp_path / "a.csv")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert score(path, "--model", model) == 0
-    assert f"piforest: {len(X)} rows" in capsys.readouterr().err
+    assert f"piforest: {len(X)} rows\r" in capsys.readouterr().err
+    monkeypatch.setattr("piforest.cli.score._ROWS", len(X) // 2)
+    np.save(tmp_path / "a.npy", X[: len(X) // 2 * 2])
+    assert score(tmp_path / "a.npy", "--model", model, "--columns", "x0,x1") == 0
+    told = capsys.readouterr().err
+    assert f"rows of {len(X) // 2 * 2} [{'=' * 15}{' ' * 15}]\r" in told
+    assert f"[{'=' * 30}]" in told
     assert score(path, "--model", model, "--quiet") == 0
     assert capsys.readouterr().err == ""
 

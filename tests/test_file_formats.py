@@ -111,6 +111,22 @@ def test_any_points_are_written_in_any_format(name, tmp_path):
     assert os.listdir(tmp_path) == [name]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
+@pytest.mark.parametrize("name", [*WRITTEN, "a.csv.gz"])
+def test_a_full_disk_leaves_no_half_file(name, tmp_path):
+    import resource
+
+    table = Table(dict(zip("xyz", RNG.uniform(size=(3, 60_000)))), "here")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_table(tmp_path / name, table)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_parquet_file_keeps_types_nulls_and_metadata(tmp_path):
     path = put(tmp_path / "a.parquet")
     first = None
@@ -169,6 +185,23 @@ def test_a_ply_scan_keeps_its_properties_faces_and_comments(text, order, tmp_pat
     assert back.text == text
     write_table(tmp_path / "c.ply", read_table(tmp_path / "b.ply"))
     assert (tmp_path / "c.ply").read_bytes() == (tmp_path / "b.ply").read_bytes()
+
+
+def test_numbers_of_32_bits_are_written_as_short_as_they_stood(tmp_path):
+    (tmp_path / "a.ply").write_text(
+        "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\n"
+        "property uchar hohe\nend_header\n0.1 2.3 7\n-4.5 nan 8\n"
+    )
+    table = read_table(tmp_path / "a.ply")
+    write_table(tmp_path / "b.ply", table)
+    assert (tmp_path / "b.ply").read_text().endswith("end_header\n0.1 2.3 7\n-4.5 nan 8\n")
+    write_table(
+        tmp_path / "b.csv", with_scores(table, np.array([0.25]), 0, np.array([True, False]))
+    )
+    expected = "x,y,hohe,score,anomaly\n0.1,2.3,7,0.25,1\n-4.5,,8,,\n"
+    assert (tmp_path / "b.csv").read_text() == expected
+    write_table(tmp_path / "c.ply", Table({"höhe in m": np.ones(2)}, "here"))
+    assert read_table(tmp_path / "c.ply").names == ["h?he_in_m"]
 
 
 @pytest.mark.parametrize("name", ["a.las", "a.laz"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import re
@@ -182,6 +183,19 @@ def test_files_that_cannot_be_opened_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"\.mat files are only read; write one of \.csv"):
         write_table(tmp_path / "out.mat", Table({"x": np.ones(2)}, "here"))
     assert not (tmp_path / "out.mat").exists()
+
+
+def test_text_may_be_compressed(tmp_path):
+    path = tmp_path / "a.csv.gz"
+    table = read_table(put(tmp_path, "x;y\n1;2\n3;4\n"))
+    write_table(path, table)
+    assert gzip.decompress(path.read_bytes()) == b"x;y\n1;2\n3;4\n"
+    assert [block.numbers().tolist() for block in read_blocks(path, 1)] == [[[1, 2]], [[3, 4]]]
+    whole = path.read_bytes()
+    for content in (whole[:-12], b"x,y\n1,2\n"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"csv\.gz cannot be read: it is damaged or not comp"):
+            read_table(path)
 
 
 def test_a_wrong_delimiter_shows_the_columns_that_it_leaves(tmp_path):

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from ._input import add_table
-from ._options import add_common, file
+from ._options import add_common, auto_or_positive, file
 from ._output import Output
 from ._writing import out_like, rehearse
 
@@ -26,7 +26,7 @@ DESCRIPTION = (
 )
 # Read, scored and written at once.
 _ROWS = 16_384
-_TOP = 10
+_TOP, _BAR = 10, 30
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +38,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", type=file, required=True, metavar="MODEL", help="the saved model, a .pif file"
     )
+    parser.add_argument(
+        "--threshold", type=auto_or_positive, default="auto", metavar="SCORE",
+        help="flag what scores above this (default: the model's own threshold)",
+    )  # fmt: skip
     parser.add_argument(
         "--out", type=file, metavar="FILE",
         help="the rows of FILE in their order with the columns score and anomaly; the format is "
@@ -52,6 +56,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
     args.out = out_like(args.out, args.file)
     output.check_new(args.out)
     detector = load(args.model).set_params(n_jobs=args.jobs, verbose=0)
+    if args.threshold != "auto":
+        detector.set_threshold(args.threshold)
     fitted = _forget_names(detector)
     start = time.perf_counter()
     with ExitStack() as stack:
@@ -143,6 +149,7 @@ def _score(
     X = block.numbers(names)[scored]
     scores = detector.anomaly_score(X) if len(X) else X[:, 0]
     tally.add(names, X, scores, block.rows[scored], len(block))
+    tally.show(block.total)
     if writer is not None:
         tally.score_names = list(score_names(block))
         writer.write(with_scores(block, scores, tally.threshold, scored))
@@ -170,12 +177,18 @@ class _Tally:
             values = dict(zip(names, X[at].tolist()))
             self.top.append((-float(scores[at]), int(rows[at]), values))
         self.top = heapq.nsmallest(_TOP, self.top, key=lambda each: each[:2])
-        self._show(f"\r\x1b[Kpiforest: {self.rows:,} rows")
+
+    def show(self, total: int | None) -> None:
+        """How far it is, of `total` rows where that is known."""
+        text = f"{self.rows:,} rows"
+        if total is not None:
+            text += f" of {total:,} [{'=' * (_BAR * self.rows // total):<{_BAR}}]"
+        self._write(f"\r\x1b[Kpiforest: {text}")
 
     def done(self) -> None:
-        self._show("\r\x1b[K")
+        self._write("\r\x1b[K")
 
-    def _show(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if self.shows:
             sys.stderr.write(text)
             sys.stderr.flush()

@@ -3,6 +3,20 @@
 A format is one module with `read_blocks(path, rows, **options)`, an iterator of tables of at
 most so many rows (all in one, if None), and `writer(file, like, suffix)`, something with
 `write(table)` and `close()`, for tables with the columns of `like`; and one line in FORMATS.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from piforest.files import read_table, write_table
+>>> folder = tempfile.TemporaryDirectory()
+>>> path = Path(folder.name) / "points.csv"
+>>> _ = path.write_text("name;x;y\\na;1,5;2\\nb;;4\\n")
+>>> table = read_table(path)
+>>> table.names, table.numeric()
+(['name', 'x', 'y'], ['x', 'y'])
+>>> table.numbers(["x", "y"]).tolist()
+[[1.5, 2.0], [nan, 4.0]]
+>>> write_table(path.with_suffix(".parquet"), table)
+>>> folder.cleanup()
 """
 
 from __future__ import annotations
@@ -37,6 +51,7 @@ __all__ = [
 # How a name ends, and the module that knows the format.
 FORMATS = {
     ".csv": "text",
+    ".csv.gz": "text",
     ".dat": "text",
     ".las": "las",
     ".laz": "las",
@@ -47,7 +62,9 @@ FORMATS = {
     ".ply": "ply",
     ".pq": "parquet",
     ".tsv": "text",
+    ".tsv.gz": "text",
     ".txt": "text",
+    ".txt.gz": "text",
     ".xyz": "xyz",
 }
 STANDARD_INPUT = "-"
@@ -55,13 +72,19 @@ STANDARD_INPUT = "-"
 
 def format_of(path: str | PathLike[str]) -> Any:
     """The module of the format that a name tells."""
-    suffix = Path(path).suffix.lower()
+    suffix = _suffix(path)
     if suffix not in FORMATS:
         raise ValueError(
             f"{path}: a name must end in one of {', '.join(sorted(FORMATS))}, so that the format "
             f"is known; got {suffix!r}."
         )
     return _module(suffix)
+
+
+def _suffix(path: str | PathLike[str]) -> str:
+    """How a name ends, in small letters: .csv, and .csv.gz of what is compressed."""
+    suffix = Path(path).suffix.lower()
+    return Path(Path(path).stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
 
 def _module(suffix: str) -> Any:
@@ -148,12 +171,12 @@ def table_writer(path: str | PathLike[str], like: Table) -> Iterator[Any]:
     kind = format_of(path)
     if not hasattr(kind, "writer"):
         writable = [suffix for suffix in sorted(FORMATS) if hasattr(_module(suffix), "writer")]
-        ending = Path(path).suffix.lower()
+        ending = _suffix(path)
         raise ValueError(
             f"{path}: {ending} files are only read; write one of {', '.join(writable)}."
         )
     with whole_file(path) as file:
-        writer = kind.writer(file, like, Path(path).suffix.lower())
+        writer = kind.writer(file, like, _suffix(path))
         try:
             yield writer
         except BaseException:

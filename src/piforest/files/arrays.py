@@ -48,7 +48,7 @@ def array_blocks(values: NDArray[Any], rows: int | None, source: str) -> Iterato
         else:
             part = part.reshape(len(part), -1)
             columns = {f"x{k}": part[:, k] for k in range(part.shape[1])}
-        yield Table(columns, source, values.dtype, start + 1)
+        yield Table(columns, source, values.dtype, start + 1, len(values))
 
 
 def _member(path: Path, array: str | None) -> NDArray[Any]:

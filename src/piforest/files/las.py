@@ -38,14 +38,18 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
         total, done = reader.header.point_count, 0
         if not total:
             raise ValueError(f"{path} has no points.")
-        names = [each for each in reader.header.point_format.dimension_names if each not in "XYZ"]
+        names = [
+            each
+            for each in reader.header.point_format.dimension_names
+            if each not in ("X", "Y", "Z")
+        ]
         for points in reader.chunk_iterator(block_rows(rows, len(names) + 3, total)):
             columns = {name: np.array(points[name]) for name in _POINTS}
             for name in names:
                 column = np.array(points[name])
                 if column.ndim == 1:  # vectors stay with the points
                     columns[name] = column
-            yield Table(columns, str(path), Form(reader.header, points), done + 1, _POINTS)
+            yield Table(columns, str(path), Form(reader.header, points), done + 1, total, _POINTS)
             done += len(points)
         if done < total:
             raise ValueError(f"{path} is cut short: it has {done} of {total} points.")

@@ -45,7 +45,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
         for batch in file.iter_batches(batch_size=step):
             arrow = pa.Table.from_batches([batch])
             columns = {name: _numpy(pa, arrow.column(name)) for name in arrow.column_names}
-            yield Table(columns, str(path), Form(arrow, columns), done + 1)
+            yield Table(columns, str(path), Form(arrow, columns), done + 1, total)
             done += len(batch)
 
 

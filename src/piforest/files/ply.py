@@ -55,7 +55,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
     for start in range(0, len(vertices), step):
         part = vertices[start : start + step]
         columns = {name: _native(part[name]) for name in names}
-        yield Table(columns, str(path), form, start + 1, points)
+        yield Table(columns, str(path), form, start + 1, len(vertices), points)
 
 
 def _native(column: NDArray[Any]) -> NDArray[Any]:
@@ -77,8 +77,9 @@ class writer:
         for name in self.kinds:
             vertices[name] = table.filled(name)
         if self.form.text:
-            lines = (" ".join(map(str, row)) for row in vertices.tolist())
-            self.file.writelines(f"{line}\n".encode() for line in lines)
+            # As NumPy's own numbers, since floats of 32 bits have fewer digits.
+            cells = zip(*(map(str, vertices[name]) for name in self.kinds))
+            self.file.writelines(f"{' '.join(row)}\n".encode() for row in cells)
         else:
             self.file.write(vertices.tobytes())
         self.rows += len(table)
@@ -93,13 +94,13 @@ class writer:
     def _header(self) -> None:
         """As long whatever the number of vertices, which is known at the end: a comment fills."""
         kind = "ascii" if self.form.text else "binary_little_endian"
-        kept = [each for each in self.form.comments if not each.startswith("rows ")]
+        kept = [each for each in self.form.comments if each.strip(".") != "piforest "]
         count = str(self.rows)
         lines = [
             "ply",
             f"format {kind} 1.0",
             *(f"comment {each}" for each in kept),
-            "comment rows " + "." * (_DIGITS - len(count)),
+            "comment piforest " + "." * (_DIGITS - len(count)),
             f"element vertex {count}",
             *(f"property {_KINDS[kind]} {_word(name)}" for name, kind in self.kinds.items()),
             *(element.header for element in self.form.others),
@@ -132,4 +133,5 @@ def _kind(table: Table, name: str) -> str:
 
 
 def _word(name: str) -> str:
-    return "_".join(name.split())
+    """PLY names are ASCII without spaces."""
+    return "_".join(name.split()).encode("ascii", "replace").decode()

@@ -37,6 +37,8 @@ class Table:
     """what else the writer of the same format needs: a delimiter, other parts of a scan"""
     first_row: int = 1
     """the number of the first row, as the user counts the rows of the file"""
+    total: int | None = None
+    """how many rows the whole file has, where it says so at its start"""
     points: tuple[str, ...] = ()
     """the columns that are the points, where the format says it: x, y, z of a scan"""
     unnamed: frozenset[str] = frozenset()

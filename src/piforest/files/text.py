@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,17 +37,29 @@ def read_blocks(
     source = "standard input" if path is None else str(path)
     with _clear_errors(source), _opened(path, source) as (lines, bom):
         head = list(islice(lines, _LOOK))
-        suffix = "" if path is None else path.suffix.lower()
-        seen = look(head, source, suffix, bom, delimiter, header, decimal)
+        seen = look(head, source, _suffix(path), bom, delimiter, header, decimal)
         cells = sniff.split(chain(head[seen.n_above :], lines), seen.form.delimiter)
         like = Table({}, source, seen.form, unnamed=seen.unnamed, decimal=seen.decimal)
         yield from _tables(cells, rows, seen, like)
 
 
+def _suffix(path: Path | None) -> str:
+    """How the name ends, apart from .gz; nothing for standard input."""
+    if path is None:
+        return ""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
 @contextmanager
 def _opened(path: Path | None, source: str) -> Iterator[tuple[Iterator[str], bool]]:
     """The lines, and whether a byte-order mark stood before them."""
-    binary: Any = sys.stdin.buffer if path is None else open(path, "rb")  # noqa: SIM115
+    binary: Any
+    if path is None:
+        binary = sys.stdin.buffer
+    elif path.suffix.lower() == ".gz":
+        binary = gzip.open(path)  # noqa: SIM115
+    else:
+        binary = open(path, "rb")  # noqa: SIM115
     try:
         start = bytes(binary.peek(4096)[:4096])
         if not start:
@@ -72,6 +86,10 @@ def _clear_errors(source: str) -> Iterator[None]:
         raise ValueError(
             f"{source} is not UTF-8 text: it has a byte 0x{byte:02x}, as Latin-1 and Windows files "
             f"do. Save it as UTF-8, such as with: iconv -f WINDOWS-1252 -t UTF-8."
+        ) from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(
+            f"{source} cannot be read: it is damaged or not compressed by gzip."
         ) from error
 
 
@@ -131,6 +149,12 @@ class writer:
     """Text, written row by row as the table's own file was, if it was one of the same kind."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str, header: bool = True) -> None:
+        self.packed = None
+        if suffix.endswith(".gz"):
+            suffix = suffix.removesuffix(".gz")
+            # Without name and time, so that the same table gives the same file.
+            self.packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
+            file = self.packed  # type: ignore[assignment]
         usual, own = usual_form(suffix), like.form
         known = isinstance(own, Form) and (
             own.suffix == suffix or (not own.suffix and own.delimiter == usual.delimiter)
@@ -153,6 +177,8 @@ class writer:
     def close(self) -> None:
         self.file.flush()
         self.file.detach()
+        if self.packed is not None:
+            self.packed.close()
 
     def _rows(self, rows: Any) -> None:
         if self.form.delimiter == sniff.SPACE:
@@ -173,10 +199,16 @@ def _text(column: NDArray[Any], decimal: str) -> list[str]:
         return ["" if np.isnat(cell) else str(cell) for cell in column]
     if column.dtype.kind == "b":
         column = column.astype(np.int8)
-    cells = ["" if cell is None or cell != cell else str(cell) for cell in column.tolist()]
+    # Floats of 32 bits are short as NumPy's own; the others are faster as Python's.
+    values = column.tolist() if column.dtype.itemsize == 8 else column
+    cells = ["" if _is_nothing(cell) else str(cell) for cell in values]
     if decimal != "." and column.dtype.kind == "f":
         return [cell.replace(".", decimal) for cell in cells]
     return cells
+
+
+def _is_nothing(cell: Any) -> bool:
+    return cell is None or cell is np.ma.masked or bool(cell != cell)
 
 
 def _one_word(cell: str) -> str:
