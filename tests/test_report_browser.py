@@ -214,6 +214,20 @@ def test_a_point_is_named_under_the_pointer_and_pinned_by_a_click(visit, pages):
     assert page.inner_text("#pinned").startswith("Click a point")
 
 
+def test_a_row_that_is_out_of_sight_is_brought_into_it(visit, pages):
+    page = visit("planes")
+    scores = pages["planes"][2]
+    page.focus("#view")
+    for key in ["+"] * 6 + ["Shift+ArrowRight"] * 30:
+        page.keyboard.press(key)
+    drawn(page)
+    page.keyboard.press("n")
+    drawn(page)
+    box = page.locator("#view").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.inner_text("#tip").startswith(f"Row {np.argmax(scores) + 1} ")
+
+
 def _some_point(page):
     """Where the pointer finds a row."""
     box = page.locator("#view").bounding_box()

@@ -30,7 +30,7 @@ function drawHistogram() {
   const made = [];
   heights.forEach((count, k) => {
     const [left, right] = [x(edges[k]), x(edges[k + 1])];
-    const height = count ? Math.max((Math.sqrt(count) / most) * (BASE - 8), 1.5) : 0;
+    const height = count ? Math.max((Math.sqrt(count) / most) * (BASE - 16), 1.5) : 0;
     for (const [name, from, to] of [["kept", left, Math.min(right, at)], ["odd", Math.max(left, at), right]]) {
       if (to > from && height) {
         made.push(shape("rect", { class: name, x: from, y: BASE - height, width: Math.max(to - from - 0.8, 0.4), height }));
@@ -44,6 +44,9 @@ function drawHistogram() {
     label.textContent = value.toFixed(Math.max(2, CUT.digits - 2));
     made.push(label);
   }
+  const unit = shape("text", { x: 0, y: 9 });
+  unit.textContent = "√ count";
+  made.push(unit);
   made.push(shape("line", { class: "cut", x1: at, x2: at, y1: 0, y2: BASE }));
   made.push(shape("circle", { class: "grip", cx: Math.min(Math.max(at, 5), wide - 5), cy: 5, r: 5 }));
   histogram.replaceChildren(...made);

@@ -71,7 +71,7 @@ function startStructures() {
   }
   for (const button of document.querySelectorAll("[data-show]")) {
     button.addEventListener("click", () => {
-      pin(Number(button.dataset.show));
+      pinInSight(Number(button.dataset.show));
       canvas.scrollIntoView({ block: "center" });
       canvas.focus({ preventScroll: true });
     });

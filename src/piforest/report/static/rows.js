@@ -62,8 +62,17 @@ function updatePinned() {
 function pinNext(by, refocus = -1) {
   const place = byScore.indexOf(state.pinned);
   const next = place < 0 ? size - 1 : Math.min(Math.max(place + by, 0), size - 1);
-  pin(byScore[next]);
+  pinInSight(byScore[next]);
   if (refocus >= 0) $("pinned").querySelectorAll("button")[refocus].focus();
+}
+
+// Moves the view where the row would be out of it.
+function pinInSight(row) {
+  pin(row);
+  const [x, y] = [screenX[row], screenY[row]];
+  const inside = x > frame.left && x < frame.right && y > frame.top && y < frame.bottom;
+  if (inside || Number.isNaN(x + y)) return;
+  panBy((frame.left + frame.right) / 2 - x, (frame.top + frame.bottom) / 2 - y);
 }
 
 function unpin() {
