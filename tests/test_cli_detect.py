@@ -372,6 +372,15 @@ def test_ctrl_c_ends_a_run_with_130_and_no_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["many.npy"]
 
 
+def test_a_reader_that_has_seen_enough_does_not_cost_the_files(lines, tmp_path):
+    out = tmp_path / "scores.csv"
+    command = f"{sys.executable} -m piforest detect {lines} --family line --out {out} | head -n 1"
+    told = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert told.stdout.count("\n") == 1
+    assert told.stderr == ""
+    assert len(rows_of(out)) == 257
+
+
 def test_progress_is_shown_on_a_terminal_alone(lines):
     command = [sys.executable, "-m", "piforest", "detect", str(lines), "--family", "line"]
     plain = subprocess.run(command, capture_output=True, text=True, check=True)

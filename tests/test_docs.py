@@ -24,6 +24,7 @@ PAGES = [
     "docs/reproduction/beyond.md",
     "docs/accuracy.md",
     "docs/sampling.md",
+    "docs/command_line.md",
     "docs/pictures.md",
 ]
 

@@ -126,6 +126,8 @@ def summary_of(
     counts them; values: columns (n,) to show beside the most anomalous rows."""
     import numpy as np
 
+    from .._random import SUBSET
+
     threshold = -float(detector.offset_)
     flagged = scores > threshold
     order = np.argsort(-scores, kind="stable")[:_TOP]
@@ -138,6 +140,7 @@ def summary_of(
         "sigma_source": detector.sigma_source_,
         "threshold": threshold,
         "anomalies": int(flagged.sum()),
+        "members_counted_in": min(len(scores), SUBSET),
         "structures": [
             {
                 "family": each.family.name,
@@ -173,7 +176,9 @@ def tell(output: Output, answer: Mapping[str, Any]) -> None:
         f"{answer['threshold']:.3f}"
     )
     found = answer["structures"]
-    output.say(f"structures  {len(found)}" + ("" if found else " that stand out from chance"))
+    some = answer["members_counted_in"]
+    of = f", their points counted in a random {some:,}" if some < n else ""
+    output.say(f"structures  {len(found)}" + (of if found else " that stand out from chance"))
     for k, each in enumerate(found[:_NAMED]):
         output.say(
             f"  {k:>2}  {each['family']}, {each['members']:,} points, width {each['width']:.3g}"

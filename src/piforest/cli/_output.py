@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,12 @@ class Output:
     def say(self, text: str = "") -> None:
         """A line for people."""
         if not (self.json or self.quiet):
-            print(text, flush=True)
+            _print(text)
 
     def result(self, answer: dict[str, Any]) -> None:
         """The answer for machines; people were told it line by line."""
         if self.json:
-            print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False), flush=True)
+            _print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
 
     def warn(self, message: Warning | str, *_: Any) -> None:
         """A warning as one line, in place of `warnings.showwarning`."""
@@ -51,3 +52,11 @@ class Output:
             seen.add(path.resolve())
             if path.exists() and not self.force:
                 raise FileExistsError(f"{path} is there already; --force overwrites it.")
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; the files that were asked for are still due.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -60,6 +60,8 @@ def draw_detected(path: Path, detector: Any, X: Any, scores: Any, names: Sequenc
         plots.plot_scores(places.X, scores, left, title="anomaly scores", colorbar=False)
         _about_threshold(left, scores, -detector.offset_)
         _label(left, places)
+        if not places.whole:
+            left.set_aspect("auto")  # columns of a table share no unit
         title = f"{found} structure{'' if found == 1 else 's'} found"
         if places.whole:
             right = figure.add_subplot(1, 2, 2, **space)
@@ -115,7 +117,7 @@ def draw_cloud(path: Path, X: Any, scores: Any, threshold: float) -> None:
             ax.scatter(*X[flagged].T, c=scores[flagged], **look)
             _about_threshold(ax, scores, threshold, bar=k == 1)
             ax.view_init(up, around)
-            ax.set_box_aspect(None, zoom=1.0)
+            ax.set_box_aspect(None, zoom=0.95)
         save(figure)
 
 
@@ -194,6 +196,7 @@ def draw_explanation(
     with pyplot_for(path) as (_, save):
         ax = plots.plot_explanation(detector, X, at, columns=places.columns)
         if places.columns is not None:
+            ax.set_aspect("auto")
             places = _Places(X[:, places.columns], [names[k] for k in places.columns], None)
         _label(ax, places)
         # The function counts rows from 0.
