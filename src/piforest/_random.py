@@ -38,12 +38,28 @@ def below(word: Any, n: Any) -> NDArray[np.int64]:
     return np.asarray(unit * np.asarray(n, np.float64)).astype(np.int64)
 
 
+# So many words are held at once; more than these fall out of the processor's cache.
+_WORDS = 2**18
+
+
 def choose(stream: Stream, n: int, size: int) -> NDArray[np.int64]:
-    """`size` distinct integers below n, ascending: those with the smallest words."""
+    """`size` distinct integers below n, ascending: those with the smallest words. O(n) time,
+    O(size) memory."""
     if size >= n:
         return np.arange(n)
-    words = mix(stream.key, np.arange(n))
-    return np.sort(np.argpartition(words, size - 1)[:size]).astype(np.int64)
+    chosen, words = np.empty(0, np.int64), np.empty(0, np.uint64)
+    bound = np.uint64(2**64 - 1)
+    for start in range(0, n, _WORDS):
+        rows = np.arange(start, min(start + _WORDS, n))
+        more = mix(stream.key, rows)
+        small = more <= bound
+        chosen, words = np.append(chosen, rows[small]), np.append(words, more[small])
+        if len(words) > size:
+            # No two words are equal, since `mix` is one to one.
+            kept = np.argpartition(words, size - 1)[:size]
+            chosen, words = chosen[kept], words[kept]
+            bound = words.max()
+    return np.sort(chosen)
 
 
 # Beyond so many rows, what is measured on all of them is measured on as many.

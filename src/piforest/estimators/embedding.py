@@ -170,7 +170,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self, X: Any, quality: Any, groups: Any, rows: Ints | None, keep: bool
     ) -> list[BandTable | None]:
         """Fit, and return the tables of bands of the families, None where they were not made or
-        are not to be kept. `rows` are those that bands are measured on."""
+        are not to be kept. `rows` are those that stand for all: that models are drawn from, and
+        bands are measured on."""
         forget_fit(self)
         families = resolve_families(self.family)
         sampler = resolve_sampler(self.sampler)
@@ -186,6 +187,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             "quality": _column("quality", quality, len(X), np.float64),
             "groups": _column("groups", groups, len(X), None),
         }
+        rows = subset(stream, len(X)) if rows is None else rows
+        if len(rows) < len(X):
+            keep, X = False, X[rows]
+            columns = {name: None if part is None else part[rows] for name, part in columns.items()}
         drawn, self.n_degenerate_ = [], 0
         for at, (family, size) in enumerate(_apportioned(families, n_models)):
             # The first of several families draws what it would alone.
@@ -199,11 +204,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                     if len(families) == 1:
                         raise
                     raise NoModels(f"{error} Or leave {family.name!r} out of the list.") from None
-            drawn.append(models)
+            drawn.append(replace(models, samples=rows[models.samples]))
             self.n_degenerate_ += degenerate
-        rows = subset(stream, len(X)) if rows is None else rows
         own = own_models(drawn)
-        self.models_, tables = self._scaled(X, drawn, own, rows, stream.child("sigma"), keep)
+        self.models_, tables = self._scaled(X, drawn, own, stream.child("sigma"), keep)
         self._own = None if self.own_votes else own
         self.n_models_ = sum(len(models) for models in drawn)
         self._n_features_out = self.n_models_
@@ -232,13 +236,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             check_integer("n_models", self.n_models, n_families, hint)
 
     def _scaled(
-        self,
-        X: Floats,
-        drawn: list[ModelSet],
-        own: OwnModels,
-        rows: Ints,
-        stream: Stream,
-        keep: bool,
+        self, X: Floats, drawn: list[ModelSet], own: OwnModels, stream: Stream, keep: bool
     ) -> tuple[list[ModelSet], list[BandTable | None]]:
         """The models with their scale and weight; sets sigma_ and bands_."""
         given = None if self.sigma == "auto" else float(self.sigma)
@@ -248,16 +246,14 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             with Progress(self.verbose).stage("sigma"):
                 self.sigma_ = self._from_few(X, drawn, stream) if given is None else given
             return self._fixed(drawn), [None] * len(drawn)
-        whole = len(rows) == len(X)
         owns = [own] if len(drawn) == 1 else [own_models([models]) for models in drawn]
         with Progress(self.verbose).stage("width and weight of each model"):
             measured = [
                 measure_bands(
-                    X if whole else X[rows], models, its_own, widths_of(models.family, X),
-                    n_jobs=self.n_jobs, keep=keep and whole,
+                    X, models, its_own, widths_of(models.family, X), n_jobs=self.n_jobs, keep=keep
                 )
                 for models, its_own in zip(drawn, owns)
-            ]  # fmt: skip
+            ]
         self.bands_, tables = [bands for bands, _ in measured], [table for _, table in measured]
         # The family whose bands are most striking knows the noise best.
         best = max(range(len(drawn)), key=lambda at: self._bands[at].ratio.max())
