@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from dask.base import compute, is_dask_collection
@@ -13,7 +15,22 @@ from .._validation import check_magnitude
 from ..protocols import Floats, Ints
 
 
-class _Taken(NamedTuple):
+@dataclass(frozen=True)
+class _Wanted:
+    """Numbers of rows, ascending, and where partitions begin."""
+
+    numbers: Ints
+    starts: Ints
+
+    def of(self, partition: int) -> Ints:
+        """The wanted rows of a partition, counted from its first."""
+        bounds = [*self.starts[partition : partition + 2], np.iinfo(np.int64).max]
+        low, high = np.searchsorted(self.numbers, bounds[:2])
+        return np.asarray(self.numbers[low:high] - self.starts[partition])
+
+
+@dataclass(frozen=True)
+class _Taken:
     """Of one partition."""
 
     rows: Floats
@@ -39,19 +56,7 @@ def _lengths(X: Any) -> Ints:
     chunks = getattr(X, "chunks", None)
     if chunks is not None and not np.isnan(chunks[0]).any():
         return np.asarray(chunks[0], np.int64)
-    return np.asarray(_computed([delayed(len)(part) for part in _parts(X)]), np.int64)
-
-
-def _parts(X: Any) -> Any:
-    """The partitions, delayed; those of an array with all of their columns."""
-    if hasattr(X, "chunks") and X.ndim == 2:
-        X = X.rechunk({1: -1})
-    return np.ravel(X.to_delayed())
-
-
-def _computed(tasks: Any) -> Any:
-    """In one go, on the current cluster if there is one."""
-    return compute(tasks)[0]  # type: ignore[no-untyped-call]
+    return np.asarray(list(_each(X, _length, None).compute()), np.int64)
 
 
 def gather(X: Any, quality: Any, groups: Any, lengths: Ints, numbers: Ints) -> tuple[Any, Any, Any]:
@@ -60,29 +65,24 @@ def gather(X: Any, quality: Any, groups: Any, lengths: Ints, numbers: Ints) -> t
     All partitions are read once, and all rows checked to be finite. Rows of a data frame come
     back as one, so that the names of columns are known.
     """
-    columns = [
-        _column_takes(name, column, int(lengths.sum()), numbers)
-        for name, column in (("quality", quality), ("groups", groups))
+    jobs = [
+        _each(X, _take, _Wanted(numbers, np.cumsum(lengths) - lengths)),
+        _column("quality", quality, int(lengths.sum()), numbers),
+        _column("groups", groups, int(lengths.sum()), numbers),
     ]
-    taken, *columns = _computed([_takes(X, lengths, numbers, _take), *columns])
-    _check(taken, lengths)
+    taken, *columns = compute(*jobs)  # type: ignore[no-untyped-call]
+    _check(list(taken), lengths)
     rows = np.concatenate([part.rows for part in taken])
     if is_frame(X):
         rows = type(X._meta)(rows, columns=X.columns)
-    quality, groups = (np.concatenate(part) if isinstance(part, list) else part for part in columns)
+    lazy = map(is_dask_collection, jobs[1:])
+    quality, groups = (
+        np.concatenate(list(part)) if joined else part for part, joined in zip(columns, lazy)
+    )
     return rows, quality, groups
 
 
-def _takes(X: Any, lengths: Ints, numbers: Ints, take: Any) -> list[Any]:
-    """One delayed call for each partition, with the numbers of its rows."""
-    starts = np.cumsum(lengths) - lengths
-    shares = np.split(numbers, np.searchsorted(numbers, starts[1:]))
-    return [
-        delayed(take)(part, mine - start) for part, mine, start in zip(_parts(X), shares, starts)
-    ]
-
-
-def _column_takes(name: str, column: Any, n: int, numbers: Ints) -> Any:
+def _column(name: str, column: Any, n: int, numbers: Ints) -> Any:
     """The same for a column that may be a Dask collection, in memory, or not there."""
     if column is None:
         return None
@@ -90,18 +90,53 @@ def _column_takes(name: str, column: Any, n: int, numbers: Ints) -> Any:
     lengths = _lengths(column) if lazy else np.asarray(np.shape(column)[:1], np.int64)
     if lengths.sum() != n or np.ndim(column) != 1:
         raise ValueError(f"{name} must have one value for each of the {n} rows of X.")
-    return _takes(column, lengths, numbers, _take_values) if lazy else np.asarray(column)[numbers]
+    if not lazy:
+        return np.asarray(column)[numbers]
+    return _each(column, _take_values, _Wanted(numbers, np.cumsum(lengths) - lengths))
 
 
-def _take(part: Any, rows: Ints) -> _Taken:
+def _each(X: Any, function: Callable[[Any, int, Any], Any], wanted: Any) -> Any:
+    """function(part, number of the part, wanted) for each partition, lazily. Not as delayed
+    partitions, of which each would carry the graph of all."""
+    wanted = delayed(_handed_on, pure=False)(wanted)
+    if not hasattr(X, "chunks"):
+        return X.map_partitions(_of_frame, function, wanted, meta=(None, object))
+    one = ((1,) * len(X.chunks[0]),)
+    drop = {"drop_axis": 1} if X.ndim == 2 else {}
+    X = X.rechunk({1: -1}) if X.ndim == 2 else X
+    meta = np.empty(0, object)
+    return X.map_blocks(_of_array, function, wanted, dtype=object, meta=meta, chunks=one, **drop)
+
+
+def _handed_on(wanted: Any) -> Any:
+    return wanted
+
+
+def _of_frame(part: Any, function: Any, wanted: Any, partition_info: Any = None) -> Any:
+    import pandas as pd
+
+    return pd.Series([function(part, partition_info["number"], wanted)], dtype=object)
+
+
+def _of_array(part: Any, function: Any, wanted: Any, block_id: Any = None) -> Any:
+    answer = np.empty(1, object)
+    answer[0] = function(part, block_id[0], wanted)
+    return answer
+
+
+def _length(part: Any, number: int, wanted: None) -> int:
+    return len(part)
+
+
+def _take(part: Any, number: int, wanted: _Wanted) -> _Taken:
     if len(part) == 0:
         return _Taken(np.empty((0, part.shape[1])), 0, 0.0)
     X = check_array(part, dtype=np.float64, order="C", ensure_all_finite=False)
-    return _Taken(X[rows], len(X), float(np.abs(X).max()))
+    return _Taken(X[wanted.of(number)], len(X), float(np.abs(X).max()))
 
 
-def _take_values(part: Any, rows: Ints) -> Any:
-    return np.asarray(part)[rows]
+def _take_values(part: Any, number: int, wanted: _Wanted) -> Any:
+    return np.asarray(part)[wanted.of(number)]
 
 
 def _check(taken: list[_Taken], lengths: Ints) -> None:
