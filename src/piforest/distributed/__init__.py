@@ -16,9 +16,9 @@ except ImportError as error:
 
 from ._cluster import connect
 from ._folder import Report, score_folder
-from ._gather import gather, lengths_of
+from ._gather import gather, lengths_of, settled
 from ._mapping import map_rows
 
-__all__ = ["Report", "connect", "gather", "lengths_of", "map_rows", "score_folder"]
+__all__ = ["Report", "connect", "gather", "lengths_of", "map_rows", "score_folder", "settled"]
 
 del dask

@@ -44,15 +44,17 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns")
 
 
-def lengths_of(X: Any) -> Ints:
-    """(partitions,) how many rows each has. Where Dask does not know, they are counted: of a
-    data frame, one column is read for it."""
+def settled(X: Any) -> Any:
+    """X with partitions that are the same for whatever is asked of it next: Dask joins those of
+    Parquet files, more of them the fewer columns are read."""
     if X.ndim != 2:
         raise ValueError(f"X must be a Dask array or data frame of rows, it has {X.ndim} axis.")
-    return _lengths(X[X.columns[:1]] if is_frame(X) else X)
+    return X if hasattr(X, "chunks") else X.optimize()
 
 
-def _lengths(X: Any) -> Ints:
+def lengths_of(X: Any) -> Ints:
+    """(partitions,) how many rows each has; they are counted where Dask does not know. X and the
+    partitions are `settled`."""
     chunks = getattr(X, "chunks", None)
     if chunks is not None and not np.isnan(chunks[0]).any():
         return np.asarray(chunks[0], np.int64)
@@ -87,7 +89,8 @@ def _column(name: str, column: Any, n: int, numbers: Ints) -> Any:
     if column is None:
         return None
     lazy = is_dask_collection(column)
-    lengths = _lengths(column) if lazy else np.asarray(np.shape(column)[:1], np.int64)
+    column = column.optimize() if lazy and not hasattr(column, "chunks") else column
+    lengths = lengths_of(column) if lazy else np.asarray(np.shape(column)[:1], np.int64)
     if lengths.sum() != n or np.ndim(column) != 1:
         raise ValueError(f"{name} must have one value for each of the {n} rows of X.")
     if not lazy:

@@ -93,8 +93,9 @@ def training_data(
     the subset that stands for all and the pool."""
     if not is_dask(X):
         return Training(X, quality, groups)
-    from ..distributed import gather, lengths_of
+    from ..distributed import gather, lengths_of, settled
 
+    X = settled(X)
     lengths = lengths_of(X)
     n = int(lengths.sum())
     if n <= SUBSET or pool_size >= n:
