@@ -9,6 +9,7 @@ The public names are imported when they are first used, so that
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
 - `RejectAnomalies`: drops anomalous rows inside a pipeline
 - `estimate_sigma`: the noise of the structures of a family
+- `load`: a detector from the file that it was saved to
 
 Scores have one meaning everywhere: `anomaly_score` is the paper's, in (0, 1],
 high = anomalous; `score_samples` is its negative; `decision_function` is
@@ -33,22 +34,34 @@ __all__ = [
     "datasets",
     "estimate_sigma",
     "families",
+    "load",
     "metrics",
     "plots",
     "protocols",
     "sampling",
+    "vision",
 ]
 
-_MODULES = ("checks", "datasets", "families", "metrics", "plots", "protocols", "sampling")
+_MODULES = (
+    "checks",
+    "datasets",
+    "families",
+    "metrics",
+    "plots",
+    "protocols",
+    "sampling",
+    "vision",
+)
 
 if TYPE_CHECKING:
-    from . import checks, datasets, families, metrics, plots, protocols, sampling
+    from . import checks, datasets, families, metrics, plots, protocols, sampling, vision
     from .estimators import (
         PIF,
         PreferenceEmbedding,
         PreferenceIsolationForest,
         RejectAnomalies,
         VoronoiForest,
+        load,
     )
     from .scales import estimate_sigma
 

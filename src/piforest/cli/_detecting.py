@@ -4,22 +4,38 @@ in words and numbers."""
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ._options import auto_or_positive, auto_or_share, count, names
+from ._input import Points
+from ._options import auto_or_positive, auto_or_share, count, names, option
 from ._output import Output
 
 _TOP = 10
+_NAMED = 10
+_SOURCES = {
+    "given": "as given",
+    "estimated": "estimated from the data",
+    "guessed": "guessed, since no structure stands out",
+}
 
 
-def add_detector(parser: argparse.ArgumentParser, family: str | None = None) -> None:
-    """The options of a detector; `family` is the default, None if it has to be given."""
+def add_detector(
+    parser: argparse.ArgumentParser, family: str | None = None, required: bool = True
+) -> None:
+    """The options of a detector; `family` is the default; without one it has to be given where
+    it is `required`."""
     group = parser.add_argument_group("detector")
     group.add_argument(
-        "--family", type=names, required=family is None, metavar="NAME",
-        default=None if family is None else [family],
+        "--family", type=names, metavar="NAME", default=None if family is None else [family],
+        required=required and family is None,
         help="what a structure is; several separated by commas; `piforest families` lists them"
-        + ("" if family is None else " (default: %(default)s)"),
+        + ("" if family is None else f" (default: {family})"),
+    )  # fmt: skip
+    group.add_argument(
+        "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
+        help="an option of the family, such as degree=2; may be repeated",
     )  # fmt: skip
     group.add_argument(
         "--sigma", type=auto_or_positive, default="auto", metavar="NUMBER",
@@ -35,15 +51,36 @@ def add_detector(parser: argparse.ArgumentParser, family: str | None = None) -> 
     group.add_argument("--trees", type=count, default=100, metavar="N", help="default: %(default)s")
 
 
-def detector_from(args: argparse.Namespace, output: Output) -> Any:
-    """The default detector with the given options, not fitted."""
-    from ..estimators import PreferenceIsolationForest
-    from ..families import resolve_family
+def families_from(args: argparse.Namespace) -> list[Any]:
+    """The families that --family names, each with those of the --options that it has."""
+    from dataclasses import fields
+
+    from .._validation import unknown_name
+    from ..families import get_family, list_families
 
     for name in args.family:
-        resolve_family(name)  # an unknown name is told at once
+        if name not in list_families():
+            raise unknown_name("--family", name, list_families())
+    given = dict(args.option)
+    if len(args.family) == 1:
+        return [get_family(args.family[0], **given)]
+    plain: dict[str, Any] = {name: get_family(name) for name in args.family}
+    known = {name: {each.name for each in fields(family)} for name, family in plain.items()}
+    for each in given:
+        if not any(each in options for options in known.values()):
+            raise ValueError(f"none of the families {', '.join(known)} has an option {each!r}.")
+    return [
+        get_family(name, **{each: value for each, value in given.items() if each in known[name]})
+        for name in args.family
+    ]
+
+
+def detector_from(args: argparse.Namespace, families: Sequence[Any], output: Output) -> Any:
+    """The default detector with the given options, not fitted."""
+    from ..estimators import PreferenceIsolationForest
+
     return PreferenceIsolationForest(
-        args.family[0] if len(args.family) == 1 else args.family,
+        families[0] if len(families) == 1 else list(families),
         sigma=args.sigma,
         contamination=args.contamination,
         n_models=args.models or "auto",
@@ -54,9 +91,39 @@ def detector_from(args: argparse.Namespace, output: Output) -> Any:
     )
 
 
-def summary_of(detector: Any, scores: Any, rows: Any, seconds: float) -> dict[str, Any]:
+class Found(NamedTuple):
+    """A fitted detector and what it says."""
+
+    detector: Any
+    scores: Any
+    """(n,) of the points that it was fitted to"""
+    answer: dict[str, Any]
+    """as JSON has it"""
+
+
+def found_in(
+    args: argparse.Namespace,
+    output: Output,
+    families: Sequence[Any],
+    points: Points,
+    values: Mapping[str, Any],
+) -> Found:
+    """Fit to the points and tell what was found. values: columns (n,) to show of a row."""
+    detector = detector_from(args, families, output)
+    start = time.perf_counter()
+    scores = detector.fit(points.X).scores_
+    _ = detector.structures_  # part of the answer, and of its time
+    seconds = time.perf_counter() - start
+    answer = summary_of(detector, scores, points.rows, seconds, values)
+    tell(output, answer)
+    return Found(detector, scores, answer)
+
+
+def summary_of(
+    detector: Any, scores: Any, rows: Any, seconds: float, values: Mapping[str, Any]
+) -> dict[str, Any]:
     """What was found, as JSON has it. rows (n,): the numbers of the scored rows as the user
-    counts them."""
+    counts them; values: columns (n,) to show beside the most anomalous rows."""
     import numpy as np
 
     threshold = -float(detector.offset_)
@@ -83,7 +150,67 @@ def summary_of(detector: Any, scores: Any, rows: Any, seconds: float) -> dict[st
         ],
         "seconds": seconds,
         "most_anomalous": [
-            {"row": int(rows[at]), "score": float(scores[at]), "anomaly": bool(flagged[at])}
+            {
+                "row": int(rows[at]),
+                "score": float(scores[at]),
+                "anomaly": bool(flagged[at]),
+                "values": {name: _plain(column[at]) for name, column in values.items()},
+            }
             for at in order
         ],
     }
+
+
+def tell(output: Output, answer: Mapping[str, Any]) -> None:
+    """The answer of `summary_of` in words."""
+    n, flagged, degenerate = answer["points"], answer["anomalies"], answer["degenerate_samples"]
+    dropped = f"; {degenerate:,} samples were degenerate" if degenerate else ""
+    output.say(f"models      {answer['models']:,} of family {', '.join(answer['family'])}{dropped}")
+    source = answer["sigma_source"]
+    output.say(f"sigma       {answer['sigma']:.4g}, {_SOURCES.get(source, source)}")
+    output.say(
+        f"anomalies   {flagged:,} of {n:,} ({100 * flagged / n:.3g} %) score above "
+        f"{answer['threshold']:.3f}"
+    )
+    found = answer["structures"]
+    output.say(f"structures  {len(found)}" + ("" if found else " that stand out from chance"))
+    for k, each in enumerate(found[:_NAMED]):
+        output.say(
+            f"  {k:>2}  {each['family']}, {each['members']:,} points, width {each['width']:.3g}"
+        )
+    if len(found) > _NAMED:
+        output.say(f"  and {len(found) - _NAMED} more")
+    output.say(f"time        {answer['seconds']:.2f} s")
+    output.say("\nmost anomalous rows")
+    for line in _listed(answer["most_anomalous"]):
+        output.say(line)
+
+
+def _listed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Rows as an aligned table."""
+    head = ["row", "score", *rows[0]["values"]]
+    lines = [head] + [
+        [f"{row['row']:,}", f"{row['score']:.3f}", *map(_short, row["values"].values())]
+        for row in rows
+    ]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+    return ["  " + "  ".join(cell.rjust(w) for cell, w in zip(line, widths)) for line in lines]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = "" if value is None else str(value)
+    return text if len(text) <= 20 else text[:19] + "…"
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON takes: no NaN, no masked, no array."""
+    import numpy as np
+
+    if value is np.ma.masked or value is None:
+        return None
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if isinstance(value, (int, str, bool)) else str(value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import ast
 from pathlib import Path
+from typing import Any
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -73,6 +75,30 @@ def names(text: str) -> list[str]:
     return listed
 
 
+def option(text: str) -> tuple[str, Any]:
+    """NAME=VALUE, the value as Python writes it, or text."""
+    name, mark, value = text.partition("=")
+    if not (name.strip().isidentifier() and mark and value):
+        raise argparse.ArgumentTypeError(f"{text!r} must be NAME=VALUE, such as degree=2")
+    known = {"true": True, "false": False}
+    if value.lower() in known:
+        return name.strip(), known[value.lower()]
+    try:
+        return name.strip(), ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name.strip(), value
+
+
+def file(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("a file must have a name")
+    return Path(text)
+
+
+def page(text: str) -> Path:
+    return _ending(text, (".html", ".htm"))
+
+
 def folder(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("a folder must have a name")
@@ -80,9 +106,14 @@ def folder(text: str) -> Path:
 
 
 def picture(text: str) -> Path:
+    return _ending(text, PICTURES)
+
+
+def _ending(text: str, endings: tuple[str, ...]) -> Path:
     path = Path(text)
-    if path.suffix.lower() not in PICTURES:
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .png, .svg or .pdf")
+    if path.suffix.lower() not in endings:
+        *most, last = endings
+        raise argparse.ArgumentTypeError(f"{text!r} must end in {', '.join(most)} or {last}")
     return path
 
 

@@ -29,6 +29,11 @@ class Output:
         if self.json:
             print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False), flush=True)
 
+    def warn(self, message: Warning | str, *_: Any) -> None:
+        """A warning as one line, in place of `warnings.showwarning`."""
+        if not self.quiet:
+            print(f"piforest: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
     @property
     def verbose(self) -> int:
         """The detectors' `verbose`: stages are shown on a terminal."""
@@ -36,9 +41,13 @@ class Output:
 
     def check_new(self, *paths: Path | None) -> None:
         """Say before the work what could not be written after it."""
+        seen: set[Path] = set()
         for path in paths:
             if path is None:
                 continue
             check_writable(path)
+            if path.resolve() in seen:
+                raise ValueError(f"{path} is named for two outputs; give each a name of its own.")
+            seen.add(path.resolve())
             if path.exists() and not self.force:
                 raise FileExistsError(f"{path} is there already; --force overwrites it.")

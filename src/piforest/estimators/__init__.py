@@ -1,6 +1,7 @@
 """The estimators, in scikit-learn's shape."""
 
 from .embedding import PreferenceEmbedding
+from .loading import load
 from .pif import PIF, PreferenceIsolationForest
 from .reject import RejectAnomalies
 from .voronoi import VoronoiForest
@@ -11,4 +12,5 @@ __all__ = [
     "PreferenceIsolationForest",
     "RejectAnomalies",
     "VoronoiForest",
+    "load",
 ]

@@ -159,7 +159,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         family: the family that the model was fitted with, where it is not a built-in one; a
         file cannot hold it. Another one is refused: it has to give the same distances.
         """
-        detector: Self = load_detector(path, cls, family)
+        detector: Self = load_detector(path, (cls, *cls.__subclasses__()), family)
         return detector
 
     def _check_forest_params(self) -> None:

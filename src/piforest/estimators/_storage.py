@@ -18,6 +18,7 @@ from ..metrics import METRICS
 from ..models import ModelSet, own_models
 from ..preferences import KERNELS
 from ..sampling import SAMPLERS
+from ._sound import check_header, is_narrow, pool_fits, scores_fit
 from .embedding import PreferenceEmbedding
 
 _FOREST = ("roots", "first_child", "seed", "size")
@@ -66,16 +67,17 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
     write_archive(path, header, arrays)
 
 
-def load_detector(path: str | PathLike[str], cls: type, family: Any = None) -> Any:
-    """The detector of a file, which must be a `cls` or a direct subclass of it.
+def load_detector(path: str | PathLike[str], kinds: Sequence[type], family: Any = None) -> Any:
+    """The detector of a file, which must be of one of these classes.
 
     family: the family of the user's own that the detector was fitted with, if it was.
     """
     header, arrays = read_archive(path)
     try:
+        check_header(path, header)
         own = _own_family(path, header, family)
-        return _detector(path, header, arrays, cls, own)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        return _detector(path, header, arrays, kinds, own)
+    except (KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         raise damaged(path, error) from error
 
 
@@ -86,7 +88,7 @@ def _own_family(path: Any, header: dict[str, Any], family: Any) -> Any:
     if family is None and names:
         raise ValueError(
             f"{path} holds a detector with a family of your own, {names[0]!r}, which a file cannot "
-            f"hold: pass it again, {header['class']}.load(path, family=...)."
+            f"hold: pass it again in Python, {header['class']}.load(path, family=...)."
         )
     if family is not None and not names:
         raise ValueError(
@@ -102,11 +104,13 @@ def _own_family(path: Any, header: dict[str, Any], family: Any) -> Any:
     return None if family is None else resolve_family(family)
 
 
-def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type, own: Any) -> Any:
-    kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
-    if header["class"] not in kinds:
-        raise ValueError(f"{path} holds a {header['class']}, not a {cls.__name__}.")
-    detector: Any = kinds[header["class"]](**_decoded(header["params"], own))
+def _detector(
+    path: Any, header: dict[str, Any], arrays: Arrays, kinds: Sequence[type], own: Any
+) -> Any:
+    named = {kind.__name__: kind for kind in kinds}
+    if header["class"] not in named:
+        raise ValueError(f"{path} holds a {header['class']}, not a {' or '.join(named)}.")
+    detector: Any = named[header["class"]](**_decoded(header["params"], own))
     trees = (arrays[f"forest.{name}"] for name in _FOREST)
     forest = FlatForest(header["max_samples"], header["branching"], *trees, soft=header["soft"])
     pool, metric = _unpack_pool(header, arrays), _decode("metric", header["metric"])
@@ -114,11 +118,13 @@ def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type, own:
     if "embedding" in header:
         embedding = _unpack_embedding(header["embedding"], arrays, own)
     # Before anything compiled reads them.
-    if not forest.is_sound(len(pool)):
+    if not (forest.max_samples <= len(pool) and forest.is_sound(len(pool))):
         raise damaged(path, "its trees point nowhere")
     n, d = header["n_training"], header["n_features_in"]
-    if not (_pool_fits(pool, metric, embedding, d, own) and _scores_fit(arrays, len(pool), n)):
+    if not (pool_fits(pool, metric, embedding, d, own) and scores_fit(arrays, len(pool), n)):
         raise damaged(path, "its parts do not fit together")
+    if embedding is not None and not embedding.own_votes:
+        embedding._own = own_models(embedding.models_)
     if own is not None:
         _check_known(path, header["embedding"]["families"], embedding.models_, arrays)
     detector.forest_ = PooledForest(metric, pool, forest)
@@ -149,53 +155,6 @@ def _detector(path: Any, header: dict[str, Any], arrays: Arrays, cls: type, own:
         if header["feature_names_in"]:
             estimator.feature_names_in_ = np.array(header["feature_names_in"], dtype=object)
     return detector
-
-
-def _pool_fits(pool: Any, metric: Any, embedding: Any, n_features: int, own: Any) -> bool:
-    """Does the pool have a column for each model, or for each feature without an embedding?"""
-    width = n_features
-    if embedding is not None:
-        if not all(_fits(models, n_features, own) for models in embedding.models_):
-            return False
-        width = embedding.n_models_
-    if isinstance(pool, SparseRows):
-        return pool.is_sound() and pool.n_columns == width
-    if metric.name == "precomputed":
-        return pool.dtype.kind == "i" and bool(((pool >= 0) & (pool < width)).all())
-    return bool(pool.dtype.kind == "f" and pool.ndim == 2 and pool.shape[1] == width)
-
-
-def _scores_fit(arrays: Arrays, pool: int, n: int) -> bool:
-    """One score for each point of the pool, of the subset and, where they are known, of all."""
-    rows = arrays["pool.rows"]
-    sizes = {"pool.scores": pool, "subset.scores": min(n, SUBSET), "scores": n}
-    return (
-        all(arrays[name].shape == (sizes[name],) for name in sizes if name in arrays)
-        and {"pool.scores", "subset.scores"} <= set(arrays)
-        and rows.shape == (pool,)
-        and rows.dtype == np.int64
-        and bool(((rows >= 0) & (rows < n)).all())
-    )
-
-
-def _fits(models: ModelSet, d: int, own: Any) -> bool:
-    """One row of parameters, one sample, one scale and one weight for each model."""
-    m = len(models)
-    if models.params.ndim != 2 or models.samples.ndim != 2:
-        return False
-    p, k = models.params.shape[1], models.samples.shape[1]
-    if models.family is not own:  # which `_check_known` asks
-        k = models.family.sample_size(d)
-        with np.errstate(all="ignore"):
-            p = models.family.solve(np.zeros((1, k, d)))[0].shape[-1]
-    return (
-        m > 0
-        and models.params.shape == (m, p)
-        and models.samples.shape == (m, k)
-        and models.points.shape == (len(np.unique(models.samples)), d)
-        and models.scale.shape == models.weight.shape == (m,)
-        and all(array.dtype == np.float64 for array in (models.params, models.scale, models.weight))
-    )
 
 
 def _known(models: ModelSet) -> tuple[Any, Any]:
@@ -241,6 +200,11 @@ def _alike(given: Any, expected: Any) -> bool:
 
 def _pack_pool(pool: Any, header: dict[str, Any], arrays: Arrays) -> None:
     if isinstance(pool, SparseRows):
+        if not is_narrow(pool):
+            raise ValueError(
+                f"a pool with {pool.n_columns} columns and {len(pool.data)} entries cannot be "
+                "saved: it is too wide. Use pickle to keep it."
+            )
         header["pool"] = {"layout": "sparse", "n_columns": pool.n_columns}
         for name in ("indptr", "indices", "data"):
             arrays[f"pool.{name}"] = getattr(pool, name)
@@ -292,7 +256,7 @@ def _unpack_embedding(header: dict[str, Any], arrays: Arrays, own: Any) -> Any:
     embedding.n_degenerate_ = header["n_degenerate"]
     embedding.n_models_ = sum(len(models) for models in embedding.models_)
     embedding._n_features_out = embedding.n_models_
-    embedding._own = None if embedding.own_votes else own_models(embedding.models_)
+    embedding._own = None
     embedding.bands_ = None
     return embedding
 

@@ -1,8 +1,13 @@
 """Pictures. Matplotlib is imported when the first one is drawn."""
 
 from ._common import ANOMALOUS, NORMAL, SCORES
+from .explanation import plot_explanation
+from .heatmap import plot_heatmap
 from .matches import plot_matches
-from .points import plot_comparison, plot_scores, plot_structures, plot_truth
+from .points import plot_comparison, plot_scores, plot_truth
+from .preferences import plot_preferences
+from .structures import plot_structures
+from .threshold import plot_threshold
 from .tree import plot_tree
 
 __all__ = [
@@ -10,9 +15,13 @@ __all__ = [
     "NORMAL",
     "SCORES",
     "plot_comparison",
+    "plot_explanation",
+    "plot_heatmap",
     "plot_matches",
+    "plot_preferences",
     "plot_scores",
     "plot_structures",
+    "plot_threshold",
     "plot_tree",
     "plot_truth",
 ]

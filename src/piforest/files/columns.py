@@ -1,0 +1,85 @@
+"""Which columns of a table are the points, and where the answer goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..protocols import Bools, Floats
+from .table import Table
+
+# What columns are called where their number leaves no doubt.
+_USUAL = {
+    2: ("x", "y"),
+    3: ("x", "y", "z"),
+    4: ("x1", "y1", "x2", "y2"),
+    6: ("x1", "y1", "z1", "x2", "y2", "z2"),
+}
+
+
+def pick_columns(table: Table, names: Sequence[str] | None, family: Any) -> list[str]:
+    """The columns of the points: those named, else those that the family can only mean.
+
+    family: a family, or several. Without names, the columns that the format says are the
+    points; else all numeric ones, if they are as many as the family needs; else x, y (z; or
+    x1, y1, x2, y2), if there are such.
+    """
+    needed, what = _needs(family)
+    if names is not None:
+        picked = list(names)
+        table.check_names(picked)
+        if needed not in (None, len(picked)):
+            raise ValueError(
+                f"{what} needs {needed} columns, got {len(picked)}: {', '.join(picked)}."
+            )
+        return picked
+    numeric = [name for name in table.numeric() if name not in table.unnamed]
+    for some in (table.points, numeric, _USUAL.get(needed or 0, ())):
+        if some and needed in (None, len(some)) and set(some) <= set(numeric):
+            return list(some)
+    if not numeric:
+        raise ValueError(
+            f"{table.source} has no column of numbers; its columns: {', '.join(table.names)}."
+        )
+    raise ValueError(
+        f"{what} needs {needed} columns, and {table.source} has {len(numeric)} of numbers: "
+        f"{', '.join(numeric)}. Name those to use with --columns."
+    )
+
+
+def _needs(family: Any) -> tuple[int | None, str]:
+    """How many columns (None: any number), and who needs them."""
+    several = family if isinstance(family, (list, tuple)) else [family]
+    for each in several:
+        if each.n_features is not None:
+            return int(each.n_features), f"family {each.name!r}"
+    return None, "a family"
+
+
+def with_scores(
+    table: Table, scores: Floats, threshold: float, scored: Bools | None = None
+) -> Table:
+    """The table with the columns `score` and `anomaly`; where the names are taken,
+    `piforest_score` and `piforest_anomaly`.
+
+    scores: of all rows, or of those that `scored` (n,) says; the others stay empty.
+    """
+    if scored is None:
+        scored = np.ones(len(table), bool)
+    score, anomaly = np.full(len(table), np.nan), np.zeros(len(table), bool)
+    score[scored], anomaly[scored] = scores, scores > threshold
+    names = score_names(table)
+    return table.with_columns(
+        {
+            names[0]: np.ma.masked_array(score, ~scored),  # type: ignore[no-untyped-call]
+            names[1]: np.ma.masked_array(anomaly, ~scored),  # type: ignore[no-untyped-call]
+        }
+    )
+
+
+def score_names(table: Table) -> tuple[str, str]:
+    """What the columns of the answer are called beside those of the table."""
+    taken = {"score", "anomaly"} & set(table.names)
+    return ("piforest_score", "piforest_anomaly") if taken else ("score", "anomaly")

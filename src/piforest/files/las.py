@@ -1,0 +1,150 @@
+"""LAS and LAZ scans, read and written by chunks; points keep all that they carry."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ._extras import needed
+from .table import Table
+
+_POINTS = ("x", "y", "z")
+_COLOURS = ("red", "green", "blue")
+# The point formats without colours, and those that have them too.
+_COLOURED = {0: 2, 1: 3, 4: 5, 6: 7, 9: 10}
+
+
+@dataclass(frozen=True)
+class Form:
+    """The file's header, and these points as they stand in it."""
+
+    header: Any
+    points: Any
+
+
+def _package() -> Any:
+    return needed("laspy", "LAS and LAZ files", "cloud")
+
+
+def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
+    laspy = _package()
+    with _clear_errors(path), laspy.open(path) as reader:
+        total, done = reader.header.point_count, 0
+        if not total:
+            raise ValueError(f"{path} has no points.")
+        for points in reader.chunk_iterator(min(rows or total, total)):
+            columns = {name: np.array(points[name]) for name in _POINTS}
+            for name in points.point_format.dimension_names:
+                if name not in ("X", "Y", "Z"):
+                    columns[name] = np.array(points[name])
+            yield Table(columns, str(path), Form(reader.header, points), done + 1, _POINTS)
+            done += len(points)
+        if done < total:
+            raise ValueError(f"{path} is cut short: it has {done} of {total} points.")
+
+
+@contextmanager
+def _clear_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except GeneratorExit:
+        raise
+    except Exception as error:  # the readers meet damage with errors of any kind
+        if str(error).startswith(str(path)) or isinstance(error, ImportError):
+            raise
+        said = " ".join(str(error).split())
+        raise ValueError(
+            f"{path} cannot be read: it is damaged or no LAS file ({said})."
+        ) from error
+
+
+class writer:
+    """The scan's own header and points, with what was added as extra dimensions."""
+
+    def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
+        laspy = _package()
+        own = isinstance(like.form, Form)
+        self.header = copy.deepcopy(like.form.header) if own else _new_header(laspy, like)
+        if set(_COLOURS) <= set(like.names):
+            self._add_colours(laspy)
+        known = {*_POINTS, *self.header.point_format.dimension_names}
+        self.added = [name for name in like.names if name not in known]
+        self.header.add_extra_dims(
+            [laspy.ExtraBytesParams(_word(name), _dtype(like, name)) for name in self.added]
+        )
+        self.names = like.names
+        self.out = laspy.open(
+            file, mode="w", header=self.header, do_compress=suffix == ".laz", closefd=False
+        )
+
+    def write(self, table: Table) -> None:
+        laspy = _package()
+        points = laspy.ScaleAwarePointRecord.zeros(len(table), header=self.header)
+        stood = table.form.points if isinstance(table.form, Form) else None
+        if stood is not None:
+            for name in stood.point_format.dimension_names:
+                points[name] = stood[name]
+        for name in self.names:
+            values = table.filled(name)
+            if stood is not None and name in _POINTS:
+                continue  # X, Y, Z were copied, without rounding again
+            if name in _COLOURS and table.columns[name].dtype == np.uint8:
+                values = values.astype(np.uint16) * 257  # LAS has 16 bits a colour
+            points[_word(name) if name in self.added else name] = values
+        self.out.write_points(points)
+
+    def close(self) -> None:
+        self.out.close()
+
+    def _add_colours(self, laspy: Any) -> None:
+        kind = self.header.point_format.id
+        if kind in _COLOURED:
+            extra = list(self.header.point_format.extra_dimensions)
+            coloured = laspy.PointFormat(_COLOURED[kind])
+            for each in extra:
+                coloured.add_extra_dimension(
+                    laspy.ExtraBytesParams(each.name, each.type_str(), each.description)
+                )
+            version = max(str(self.header.version), "1.4" if coloured.id > 5 else "1.2")
+            self.header.set_version_and_point_format(
+                laspy.header.Version.from_str(version), coloured
+            )
+
+
+def _new_header(laspy: Any, table: Table) -> Any:
+    """For a table that was no scan: steps that are fine beside the first rows' size."""
+    for name in _POINTS:
+        if name not in table.columns:
+            raise ValueError(f"a LAS file needs columns x, y and z; {table.source} has no {name}.")
+    header = laspy.LasHeader(point_format=6, version="1.4")
+    X = table.numbers(_POINTS)
+    low, size = np.nanmin(X, axis=0), np.nanmax(X) - np.nanmin(X)
+    # 32-bit coordinates: a thousand times this size on either side.
+    step = 10.0 ** np.ceil(np.log10(max(size, 1e-6) * 1000 / 2**31))
+    header.offsets, header.scales = np.floor(low), np.full(3, min(step, 0.001))
+    return header
+
+
+def _dtype(table: Table, name: str) -> str:
+    column = table.columns[name]
+    if column.dtype.kind == "b":
+        return "uint8"
+    if column.dtype.kind in "iuf":
+        return column.dtype.name if column.dtype != np.float16 else "float32"
+    if name in table.numeric():
+        return "float64"
+    raise ValueError(
+        f"a LAS file holds numbers, and column {name!r} of {table.source} has others; write a "
+        ".csv file."
+    )
+
+
+def _word(name: str) -> str:
+    """LAS names have at most 32 letters."""
+    return "_".join(name.split())[:32]

@@ -1,0 +1,150 @@
+"""Parquet, read by batches; columns that nobody touched keep their types, nulls and all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._extras import needed
+from .table import Table, number
+
+_WHOLE = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
+_LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
+
+
+@dataclass(frozen=True)
+class Form:
+    """The rows as Arrow has them, and the columns that were made of them."""
+
+    arrow: Any
+    columns: Mapping[str, NDArray[Any]]
+
+
+def _packages() -> tuple[Any, Any]:
+    what = "Parquet files"
+    return needed("pyarrow", what, "cli"), needed("pyarrow.parquet", what, "cli")
+
+
+def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
+    pa, pq = _packages()
+    with _clear_errors(path), pq.ParquetFile(path) as file:
+        _check_names(path, file.schema_arrow.names)
+        total, done = file.metadata.num_rows, 0
+        if not total:
+            raise ValueError(f"{path} has no rows.")
+        for batch in file.iter_batches(batch_size=rows or total):
+            arrow = pa.Table.from_batches([batch])
+            columns = {name: _numpy(pa, arrow.column(name)) for name in arrow.column_names}
+            yield Table(columns, str(path), Form(arrow, columns), done + 1)
+            done += len(batch)
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ValueError(f"{path} has two columns named {name!r}; rename one.")
+
+
+@contextmanager
+def _clear_errors(path: Path) -> Iterator[None]:
+    pa, _ = _packages()
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        said = " ".join(str(error).split())
+        raise ValueError(
+            f"{path} cannot be read: it is damaged or no Parquet file ({said})."
+        ) from error
+
+
+def _numpy(pa: Any, column: Any) -> NDArray[Any]:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = pa.chunked_array([chunk.dictionary_decode() for chunk in column.chunks])
+    elif pa.types.is_decimal(kind):
+        column = column.cast(pa.float64())
+    if pa.types.is_nested(kind):
+        values = np.empty(len(column), object)
+        values[:] = column.to_pylist()
+        return values
+    array: NDArray[Any] = column.to_numpy()
+    return array
+
+
+class writer:
+    """The types of the first table's columns are those of the file."""
+
+    def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
+        self.pa, pq = _packages()
+        fields = [self._field(like, name) for name in like.names]
+        old = like.form.arrow.schema.metadata if isinstance(like.form, Form) else None
+        self.schema = self.pa.schema(fields, old)
+        self.out = pq.ParquetWriter(file, self.schema)
+
+    def write(self, table: Table) -> None:
+        columns = [self._column(table, field) for field in self.schema]
+        self.out.write_table(self.pa.Table.from_arrays(columns, schema=self.schema))
+
+    def close(self) -> None:
+        self.out.close()
+
+    def _field(self, table: Table, name: str) -> Any:
+        column = table.columns[name]
+        if _is_untouched(table, name):
+            return table.form.arrow.schema.field(name)
+        if column.dtype.kind in "OUS":
+            return self.pa.field(name, self._type_of_text(table, name))
+        return self.pa.field(name, self.pa.from_numpy_dtype(column.dtype))
+
+    def _type_of_text(self, table: Table, name: str) -> Any:
+        cells = [cell for cell in table.columns[name].tolist() if isinstance(cell, str)]
+        if name not in table.numeric() or any(_LEADING_ZERO.match(cell) for cell in cells):
+            return self.pa.string()
+        whole = all(_WHOLE.fullmatch(cell) for cell in cells if number_or_none(cell, table.decimal))
+        return self.pa.int64() if whole else self.pa.float64()
+
+    def _column(self, table: Table, field: Any) -> Any:
+        column = table.columns[field.name]
+        if _is_untouched(table, field.name):
+            arrow = table.form.arrow.column(field.name)
+            return arrow if arrow.type == field.type else arrow.cast(field.type)
+        if column.dtype.kind in "OUS":
+            return self.pa.array(self._cells(table, field), field.type)
+        return self.pa.array(
+            np.ma.getdata(column), field.type, mask=np.ma.getmaskarray(column)
+        )  # fmt: skip
+
+    def _cells(self, table: Table, field: Any) -> list[Any]:
+        """Text of a column as what its first rows were; anything else names its row."""
+        cells = table.columns[field.name].tolist()
+        if self.pa.types.is_string(field.type):
+            return [None if cell is None else str(cell) for cell in cells]
+        whole = self.pa.types.is_integer(field.type)
+        values: list[Any] = []
+        for k, cell in enumerate(cells):
+            try:
+                value = number_or_none(cell, table.decimal)
+                values.append(int(cell) if whole and value is not None else value)
+            except ValueError:
+                raise ValueError(
+                    f"{table.source}: row {table.first_row + k} of column {field.name!r} is "
+                    f"{cell!r}, while the rows before hold {field.type}; write a .csv file."
+                ) from None
+        return values
+
+
+def number_or_none(cell: Any, decimal: str) -> float | None:
+    value = number(cell, decimal)
+    return None if np.isnan(value) else value
+
+
+def _is_untouched(table: Table, name: str) -> bool:
+    form = table.form
+    return isinstance(form, Form) and form.columns.get(name) is table.columns[name]

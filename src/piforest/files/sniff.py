@@ -1,0 +1,122 @@
+"""How a text file is written, found out from its first rows: delimiter, header, decimals."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from .table import MISSING, number
+
+# A space stands for any white space, without quotes.
+SPACE = " "
+_DELIMITERS = (",", ";", "\t", "|")
+_WORDS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", SPACE: "a space"}
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
+
+
+def split(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    """The cells of each row; rows of a quoted cell with line breaks span several lines."""
+    if delimiter == SPACE:
+        return (line.split() for line in lines)
+    return csv.reader(lines, delimiter=delimiter, strict=True)
+
+
+def sample(lines: list[str], delimiter: str) -> list[list[str]]:
+    """The rows of the first lines, without blank ones; what is badly quoted ends them."""
+    rows = []
+    try:
+        for row in split(lines, delimiter):
+            if row:
+                rows.append(row)
+    except csv.Error:
+        pass
+    return rows
+
+
+def find_delimiter(lines: list[str], suffix: str, source: str) -> str:
+    """The one that cuts all rows into as many cells and leaves most columns numbers."""
+    cuts = {each: sample(lines, each) for each in (*_DELIMITERS, SPACE)}
+    even = [each for each in _DELIMITERS if _is_even(cuts[each])]
+    if suffix == ".tsv" and "\t" in even:
+        return "\t"
+    even = even or [each for each in (SPACE,) if _is_even(cuts[each])]
+    if not even:
+        return _most_even(cuts)
+    shares = {each: _share_of_numbers(cuts[each]) for each in even}
+    best = [each for each in even if shares[each] == max(shares.values())]
+    if len(best) > 1:
+        listed = " or ".join(_WORDS[each] for each in best)
+        raise ValueError(
+            f"{source}: its cells may be separated by {listed}; say which, such as "
+            f"delimiter={best[0]!r}."
+        )
+    return best[0]
+
+
+def _is_even(rows: list[list[str]]) -> bool:
+    return bool(rows) and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
+
+
+def _most_even(cuts: dict[str, list[list[str]]]) -> str:
+    """Rows are of different length, or there is one column: what most rows agree on."""
+    agreed: dict[str, int] = {}
+    for delimiter, rows in cuts.items():
+        counts = Counter(len(row) for row in rows if len(row) > 1)
+        agreed[delimiter] = max(counts.values(), default=0)
+    return max(agreed, key=lambda each: agreed[each]) if any(agreed.values()) else ","
+
+
+def _share_of_numbers(rows: list[list[str]]) -> float:
+    """Of the columns, those that are all numbers below a first row that may be a header."""
+    columns = list(zip(*(rows[1:] or rows)))
+    numeric = sum(
+        all(is_number(cell) or _DECIMAL_COMMA.fullmatch(cell) for cell in column)
+        for column in columns
+    )
+    return numeric / len(columns)
+
+
+def find_decimal(rows: list[list[str]], delimiter: str, source: str) -> str:
+    """A comma, where the delimiter leaves it free and all numbers that are not whole have one."""
+    cells = [cell for row in rows for cell in row]
+    commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
+    points = any("." in cell and is_number(cell) for cell in cells)
+    if delimiter == "," or points or not commas:
+        return "."
+    if all(re.fullmatch(r"[1-9]\d{0,2},\d{3}", cell.strip().lstrip("+-")) for cell in commas):
+        raise ValueError(
+            f"{source}: is {commas[0]!r} a number with decimals, or one above a thousand? Say "
+            "decimal=',' for decimals; commas of thousands must be removed."
+        )
+    return ","
+
+
+def find_header(rows: list[list[str]], decimal: str, source: str) -> bool:
+    """Is the first row one of names?"""
+    first, below = rows[0], rows[1:]
+    if len(first) > 1 and first == ["", *(str(k) for k in range(len(first) - 1))]:
+        return True  # pandas writes an index and numbered columns so
+    text = [not is_number(cell, decimal) for cell in first]
+    if not any(text):
+        return False
+    filled = [cell.strip().lower() not in MISSING for cell in first]
+    if all(text[k] or not filled[k] for k in range(len(first))):
+        return True
+    if any(text[k] and k < len(row) and is_number(row[k], decimal) and row[k].strip()
+           for row in below for k in range(len(first))):  # fmt: skip
+        return True
+    raise ValueError(
+        f"{source}: its first row, {', '.join(first)}, may be names or data; say header=True or "
+        "header=False."
+    )
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Is it a number, or what stands for none?"""
+    try:
+        number(cell, decimal)
+    except ValueError:
+        return False
+    return True

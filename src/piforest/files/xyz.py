@@ -1,0 +1,33 @@
+"""Point clouds as plain text: x, y, z and more in each line, most often without a header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from . import text
+from .table import Table
+
+_NAMES = {"x0": "x", "x1": "y", "x2": "z"}
+
+
+def read_blocks(
+    path: Path, rows: int | None, delimiter: str | None = None, header: bool | None = None
+) -> Iterator[Table]:
+    for block in text.read_blocks(path, rows, delimiter, header):
+        if not block.form.named:
+            columns = {_NAMES.get(name, name): cells for name, cells in block.columns.items()}
+            block = replace(block, columns=columns)
+        points = tuple(_NAMES.values())
+        yield replace(block, points=points if set(points) <= set(block.names) else ())
+
+
+class writer(text.writer):
+    """As text, with names only where the file that was read had them."""
+
+    def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
+        form = like.form
+        named = isinstance(form, text.Form) and form.suffix == suffix and form.named
+        super().__init__(file, like, suffix, named)

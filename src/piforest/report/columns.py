@@ -1,0 +1,88 @@
+"""Arrays as JSON has them: bytes in base64, in the smallest kind that keeps every value."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..protocols import Floats
+
+_KINDS = {"u8": "<u1", "u16": "<u2", "i16": "<i2", "i32": "<i4", "f32": "<f4", "f64": "<f8"}
+_DIGITS = 6
+# Shares of the file that a value in base64 takes, against its bytes.
+_GROWTH = 4 / 3
+
+
+def encoded(values: NDArray[Any], kind: str) -> dict[str, Any]:
+    """An array in a given kind."""
+    packed = np.ascontiguousarray(values, dtype=_KINDS[kind])
+    return {"kind": kind, "data": base64.b64encode(packed.tobytes()).decode()}
+
+
+def column(name: str, values: NDArray[Any]) -> dict[str, Any]:
+    """A column of a table: numbers that the page reads back bit for bit, or text."""
+    if not is_number(values):
+        texts = as_text(values)
+        return {"name": name, "text": texts, "drawn": floats_or_none(values) is not None}
+    return {"name": name, **numbers(np.asarray(values, np.float64))}
+
+
+def numbers(values: Floats) -> dict[str, Any]:
+    """Integers, or integers over a power of ten, where that is exact; or floats."""
+    if np.isfinite(values).all() and len(values) and np.abs(values).max() < 2**31:
+        for digits in range(_DIGITS + 1):
+            whole = np.rint(values * 10.0**digits)
+            if np.abs(whole).max() >= 2**31:
+                break
+            # -0.0 would come back without its sign.
+            if np.array_equal(whole / 10.0**digits, values) and not np.signbit(values[values == 0]).any():
+                return {**encoded(whole, _integer_kind(whole)), "divide": 10**digits}
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float32)
+    return encoded(values, "f32" if np.array_equal(short, values, equal_nan=True) else "f64")
+
+
+def counts(values: NDArray[Any]) -> dict[str, Any]:
+    """Whole numbers from 0 to 2^31."""
+    return encoded(values, _integer_kind(values))
+
+
+def _integer_kind(whole: NDArray[Any]) -> str:
+    low, high = whole.min(), whole.max()
+    if low >= 0:
+        return "u8" if high < 2**8 else "u16" if high < 2**16 else "i32"
+    return "i16" if low >= -(2**15) and high < 2**15 else "i32"
+
+
+def is_number(values: NDArray[Any]) -> bool:
+    """Numbers that a float64 holds."""
+    if values.dtype.kind in "iu":
+        return not len(values) or int(np.abs(values.astype(np.float64)).max()) < 2**53
+    return values.dtype.kind == "f"
+
+
+def as_text(values: NDArray[Any]) -> list[str]:
+    return ["" if value is None else str(value) for value in values.tolist()]
+
+
+def floats_or_none(values: NDArray[Any]) -> Floats | None:
+    """The values as float64, if every one is a number, also where it is written as text."""
+    if values.dtype.kind in "Mm":
+        return None
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def bytes_a_row(values: NDArray[Any]) -> float:
+    """About how much of the file one value of the column takes."""
+    some = values[:: max(1, len(values) // 2000)]
+    if not is_number(values):
+        # Quotes, a comma, and what is escaped.
+        return float(np.mean([len(text.encode()) + 4 for text in as_text(some)]))
+    kind = numbers(np.asarray(some, np.float64))["kind"]
+    return np.dtype(_KINDS[kind]).itemsize * _GROWTH

@@ -1,0 +1,168 @@
+"""What goes on the page: the user's input checked, and which rows are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from .._random import Stream, choose
+from ..protocols import Floats, Ints
+from ..structures import Structure
+from .columns import bytes_a_row, floats_or_none
+from .images import Pixels, checked_image
+
+# The view holds at most so many rows, and so many bytes of their values.
+MOST_ROWS = 10_000
+MOST_BYTES = 1_100_000
+
+
+@dataclass(frozen=True)
+class Content:
+    """A fitted detector and the rows to show it with."""
+
+    detector: Any
+    X: Floats
+    """(n, d)"""
+    scores: Floats
+    """(n,)"""
+    names: list[str]
+    """of the columns of X"""
+    columns: dict[str, NDArray[Any]]
+    """name to (n,): the columns of the user's table and those of X that are not among them"""
+    places: list[int]
+    """(d,) where the columns of X are among `columns`"""
+    rows: Ints
+    """(n,) as the reader counts them"""
+    shown: Ints
+    """(m,) which rows are on the page, ascending"""
+    images: list[Pixels]
+    structures: list[Structure]
+
+    @property
+    def threshold(self) -> float:
+        return -float(self.detector.offset_)
+
+    @property
+    def families(self) -> list[Any]:
+        return [models.family for models in getattr(self.detector, "models_", [])]
+
+    @property
+    def are_matches(self) -> bool:
+        """Are rows (x1, y1, x2, y2), places in two images?"""
+        two = [getattr(family, "views", 1) == 2 for family in self.families]
+        return self.X.shape[1] == 4 and (bool(self.images) or (bool(two) and all(two)))
+
+    @property
+    def noun(self) -> str:
+        return "matches" if self.are_matches else "points"
+
+
+def gather(
+    detector: Any, X: Any, scores: Any, table: Any, names: Any, rows: Any, images: Any
+) -> Content:
+    """Check what `write_report` is given, and choose the rows to show."""
+    check_is_fitted(detector, "forest_")
+    points = _points(X)
+    n, d = points.shape
+    scores = detector.anomaly_score(X) if scores is None else scores
+    scores = _one_each("scores", np.asarray(scores, np.float64), n)
+    if not np.isfinite(scores).all():
+        raise ValueError("scores must be finite numbers; leave out the rows that have none.")
+    called = _names(names, X, d)
+    columns, places = _columns(points, called, table)
+    rows = np.arange(1, n + 1) if rows is None else np.asarray(rows)
+    if rows.dtype.kind not in "iu":
+        raise ValueError(f"rows must hold whole numbers, got dtype {rows.dtype}.")
+    pictures = _images(images, d)
+    shown = _shown(scores, columns)
+    structures = list(getattr(detector, "structures_", []))
+    return Content(
+        detector, points, scores, called, columns, places,
+        _one_each("rows", rows, n).astype(np.int64), shown, pictures, structures,
+    )  # fmt: skip
+
+
+def _points(X: Any) -> Floats:
+    points = np.asarray(X)
+    if points.ndim != 2 or points.dtype.kind not in "iufbO" or not points.size:
+        raise ValueError(
+            f"X must be a table of numbers (n, d), got shape {points.shape} and dtype "
+            f"{points.dtype}; a report draws points."
+        )
+    return points.astype(np.float64)
+
+
+def _one_each(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
+    if values.shape != (n,):
+        raise ValueError(f"{name} must have one value for each of the {n} rows of X, got shape {values.shape}.")
+    return values
+
+
+def _names(names: Any, X: Any, d: int) -> list[str]:
+    if names is None:
+        names = getattr(X, "columns", None)
+    if names is None:
+        return ["x", "y", "z"][:d] if d <= 3 else [f"x{k}" for k in range(d)]
+    called = [str(name) for name in names]
+    if len(called) != d or len(set(called)) != d:
+        raise ValueError(f"names must be {d} different names of the columns of X, got {called}.")
+    return called
+
+
+def _columns(
+    X: Floats, names: list[str], table: Any
+) -> tuple[dict[str, NDArray[Any]], list[int]]:
+    """The table's columns, after those columns of X that are not among them, and where X's are."""
+    held = {} if table is None else {str(k): np.asarray(v) for k, v in table.columns.items()}
+    for name, values in held.items():
+        if values.shape != (len(X),):
+            raise ValueError(
+                f"table must have a row for each of the {len(X)} rows of X, but its column "
+                f"{name!r} has shape {values.shape}; leave out the rows that were not scored."
+            )
+    own, called = {}, []
+    for k, name in enumerate(names):
+        same = floats_or_none(held[name]) if name in held else None
+        if same is None or not np.array_equal(same, X[:, k]):
+            name = _free(f"{name} (scored)" if name in held else name, held)
+            own[name] = X[:, k]
+        called.append(name)
+    columns = {**own, **held}
+    order = list(columns)
+    return columns, [order.index(name) for name in called]
+
+
+def _free(name: str, taken: Any) -> str:
+    while name in taken:
+        name += "'"
+    return name
+
+
+def _images(images: Any, d: int) -> list[Pixels]:
+    if images is None:
+        return []
+    if len(images) != 2:
+        raise ValueError(f"images must be two pictures, got {len(images)}.")
+    if d != 4:
+        raise ValueError(
+            f"images are drawn under matches, rows (x1, y1, x2, y2), but X has {d} columns; "
+            "leave images out."
+        )
+    return [checked_image(image, which) for which, image in enumerate(images)]
+
+
+def _shown(scores: Floats, columns: dict[str, NDArray[Any]]) -> Ints:
+    """All rows; or the most anomalous half of what the page holds, and a random rest."""
+    # 25 bytes: the score, the row's number, the nearest structure and how far it is.
+    each = 25 + sum(bytes_a_row(values) for values in columns.values())
+    most = max(100, min(MOST_ROWS, int(MOST_BYTES / each)))
+    if len(scores) <= most:
+        return np.arange(len(scores))
+    order = np.argsort(-scores, kind="stable")
+    top, rest = order[: most // 2], np.sort(order[most // 2 :])
+    picked = rest[choose(Stream(0).child("report"), len(rest), most - len(top))]
+    return np.sort(np.concatenate([top, picked]))

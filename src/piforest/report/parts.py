@@ -1,0 +1,191 @@
+"""The parts of the page that are there without its script. All text of the user is escaped."""
+
+from __future__ import annotations
+
+import html
+import platform
+import re
+from typing import Any
+
+import numpy as np
+
+from ..structures import Structure
+from .content import Content
+from .payload import MOST_STRUCTURES
+
+_TOP = 20
+# As many colours as static/report.css has for structures.
+COLOURS = 6
+
+
+def escaped(value: Any) -> str:
+    return html.escape(str(value), quote=True)
+
+
+def number(value: float) -> str:
+    """Four digits; a real minus sign."""
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+
+
+def what(content: Content) -> str:
+    """The kind of structure in words."""
+    return " or ".join(str(family.name).replace("_", " ") for family in content.families)
+
+
+def headline(content: Content) -> str:
+    """What was found, in one sentence; the script keeps it true when the cut moves."""
+    flagged = int(np.sum(content.scores > content.threshold))
+    kind = what(content)
+    rest = f"follow no {escaped(kind)}" if kind else "are easy to isolate"
+    total = len(content.X)
+    share = f'(<span id="share">{100 * flagged / total:.1f}</span> %)'
+    return (
+        f'<b id="flagged">{flagged:,}</b> of {total:,} {content.noun} {rest} {share} at a threshold '
+        f'of <b id="at">{content.threshold:.4f}</b>.'
+    )
+
+
+def tiles(content: Content, seconds: float | None) -> str:
+    """The summary."""
+    detector = content.detector
+    flagged = int(np.sum(content.scores > content.threshold))
+    shown: list[tuple[str, str, str]] = [
+        (content.noun.capitalize(), f"{len(content.X):,}", f"{content.X.shape[1]} columns"),
+        ("Anomalies", f"{flagged:,}", "at the detector’s threshold"),
+        ("Threshold", f"{content.threshold:.4f}", _contamination(detector)),
+    ]
+    if content.families:
+        dropped = int(detector.n_degenerate_)
+        shown += [
+            ("Sigma", number(detector.sigma_), str(detector.sigma_source_)),
+            ("Structures", f"{len(content.structures):,}", what(content)),
+            ("Models", f"{int(detector.n_models_):,}", f"{dropped:,} degenerate samples"),
+        ]
+    else:
+        shown += [("Metric", str(detector.forest_.metric.name), "of the forest")]
+    if seconds is not None:
+        shown += [("Time", f"{seconds:.3g} s", "to fit and score")]
+    return "\n".join(
+        f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}<small>{escaped(note)}</small></dd></div>"
+        for name, value, note in shown
+    )
+
+
+def _contamination(detector: Any) -> str:
+    share = detector.contamination
+    return "found out" if isinstance(share, str) else f"to flag {100 * share:.3g} %"
+
+
+def structures(content: Content) -> str:
+    """A table of the strongest structures, each with a box to tick."""
+    listed = content.structures[:MOST_STRUCTURES]
+    if not content.families:
+        return "<p>This detector has no models, and so no structures.</p>"
+    if not listed:
+        return "<p>No structure stands out from chance.</p>"
+    head = "".join(
+        f'<th scope="col"{" class=num" if k in (2, 3, 4) else ""}>{name}</th>'
+        for k, name in enumerate(
+            ["Draw", "Family", "Points", "Half-width", "Log ratio", "Parameters"]
+        )
+    )
+    body = "\n".join(_structure_row(k, each) for k, each in enumerate(listed))
+    more = len(content.structures) - len(listed)
+    note = f"<p class=note>{more} weaker structures are not listed.</p>" if more else ""
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Table of structures"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{note}"
+    )
+
+
+def _structure_row(k: int, each: Structure) -> str:
+    return (
+        f'<tr><td><label class="pick"><input type="checkbox" data-structure="{k}" checked '
+        f'aria-label="Draw structure {k}"><span class="swatch s{k % COLOURS}">{k}</span></label></td>'
+        f"<td>{escaped(str(each.family.name).replace('_', ' '))}</td>"
+        f'<td class="num">{each.support:,}</td><td class="num">{number(each.width)}</td>'
+        f'<td class="num">{number(each.log_ratio)}</td>'
+        f'<td class="code">{escaped(_parameters(each))}</td></tr>'
+    )
+
+
+def _parameters(each: Structure) -> str:
+    """The matrix by rows, scaled to its largest entry, where there is one; or all parameters."""
+    if not hasattr(each.family, "matrices"):
+        return ", ".join(number(value) for value in each.params)
+    matrix = each.matrix / np.abs(each.matrix).max()
+    return "; ".join(" ".join(number(value) for value in row) for row in matrix)
+
+
+def anomalous_rows(content: Content) -> str:
+    """A table of the highest scores with the detector's sentence about each."""
+    top = np.argsort(-content.scores, kind="stable")[:_TOP]
+    # A page that leaves rows out still has these: they are the most anomalous ones.
+    place = {int(row): k for k, row in enumerate(content.shown)}
+    reasons = [""] * len(top)
+    if hasattr(content.detector, "explain"):
+        reasons = [each.text for each in content.detector.explain(content.X[top])]
+    columns = list(content.columns.values())
+    chosen = content.places[:4]
+    names = list(content.columns)
+    head = "".join(f'<th scope="col" class="num">{escaped(names[k])}</th>' for k in chosen)
+    why = '<th scope="col">Why</th>' if any(reasons) else ""
+    body = []
+    for row, reason in zip(top, reasons):
+        values = "".join(f'<td class="num">{escaped(_value(columns[k][row]))}</td>' for k in chosen)
+        told = f'<td class="why">{escaped(_sentence(reason))}</td>' if why else ""
+        body.append(
+            f'<tr><td><button type="button" class="row" data-show="{place[int(row)]}" '
+            f'aria-label="Show row {content.rows[row]} in the view">{content.rows[row]}</button></td>'
+            f'<td class="num">{content.scores[row]:.4f}</td>{values}{told}</tr>'
+        )
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Table of anomalous rows"><table>'
+        f'<thead><tr><th scope="col">Row</th><th scope="col" class="num">Score</th>{head}{why}</tr>'
+        f"</thead><tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _value(value: Any) -> str:
+    return number(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _sentence(text: str) -> str:
+    """A capital at the start."""
+    return text[:1].upper() + text[1:]
+
+
+def settings(content: Content, command: str) -> str:
+    """What repeats the run: the command, the detector, its parameters, the versions."""
+    from .. import __version__
+
+    detector = content.detector
+    told = _stable(repr(detector))
+    lines = [
+        f'<h3>Command</h3><pre tabindex="0"><code>{escaped(command)}</code></pre>' if command else "",
+        f'<h3>In Python</h3><pre tabindex="0"><code>{escaped(told)}.fit(X)</code></pre>',
+        "<h3>Parameters</h3>",
+        _pairs({name: _stable(repr(v)) for name, v in detector.get_params(deep=False).items()}),
+        "<h3>Versions</h3>",
+        _pairs(
+            {
+                "piforest": __version__,
+                "Python": platform.python_version(),
+                "NumPy": np.__version__,
+            }
+        ),
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _stable(text: str) -> str:
+    """Without addresses in memory, which differ from run to run."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+
+
+def _pairs(values: dict[str, str]) -> str:
+    pairs = "".join(
+        f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}</dd></div>"
+        for name, value in values.items()
+    )
+    return f'<dl class="pairs">{pairs}</dl>'

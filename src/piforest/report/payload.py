@@ -1,0 +1,129 @@
+"""The numbers that the page's script works with, as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from ..protocols import Floats
+from ..structures import REACH, Structure, relative_distances
+from .columns import column, counts, encoded, numbers
+from .content import Content
+from .images import image_data
+
+# So many structures, the most striking ones, are listed and can be drawn.
+MOST_STRUCTURES = 24
+# Points of all outlines together; a cylinder has 1,300.
+_OUTLINE_POINTS = 20_000
+# The cut moves in steps of a power of ten: between 1,000 and 10,000 of them.
+_STEPS = 1000
+
+
+def payload(content: Content, source: str) -> str:
+    """JSON without a character that HTML could take for markup."""
+    data = {
+        "total": len(content.X),
+        "noun": content.noun,
+        "columns": [column(k, v[content.shown]) for k, v in content.columns.items()],
+        "scores": numbers(content.scores[content.shown]),
+        "rows": numbers(content.rows[content.shown].astype(np.float64)),
+        "cut": cut_table(content.scores, content.threshold),
+        "view": _view(content),
+        "structures": _structures(content),
+        "images": [image_data(image) for image in content.images],
+        "stem": file_stem(source),
+        **_nearest(content),
+    }
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def cut_table(scores: Floats, threshold: float) -> dict[str, Any]:
+    """How many scores lie above each cut k / scale, from the first k on, and above the threshold.
+
+    Exact for all points, however many are on the page.
+    """
+    low, high = float(scores.min()), float(scores.max())
+    wide = high - low
+    # A threshold far outside stays reachable by its button only.
+    low = min(low, max(threshold, low - wide))
+    high = max(high, min(threshold, high + wide))
+    wide = high - low if high > low else max(abs(high), 1e-300)
+    scale = 10.0 ** np.ceil(np.log10(_STEPS / wide))
+    first, last = int(np.floor(low * scale)), int(np.ceil(high * scale))
+    if first / scale >= low:
+        first -= 1
+    cuts = np.arange(first, last + 1) / scale
+    above = len(scores) - np.searchsorted(np.sort(scores), cuts, side="right")
+    return {
+        "threshold": threshold,
+        "flagged": int(np.sum(scores > threshold)),
+        "scale": float(scale),
+        "first": first,
+        "above": counts(above),
+    }
+
+
+def _view(content: Content) -> dict[str, Any]:
+    """What to draw first, and whether one unit is as long along every axis."""
+    equal = content.are_matches or (
+        bool(content.families)
+        and all("rotation" in getattr(each, "symmetries", ()) for each in content.families)
+    )
+    places = content.places
+    solid = len(places) == 3 or any("nx" in getattr(f, "row", "") for f in content.families)
+    mode = "matches" if content.are_matches else "3d" if solid else "2d"
+    return {"mode": mode, "places": places, "equal": equal}
+
+
+def _structures(content: Content) -> list[dict[str, Any]]:
+    """For each structure lines to draw, as rows of the columns of X with nan between them."""
+    low, high = content.X.min(axis=0), content.X.max(axis=0)
+    left, found = _OUTLINE_POINTS, []
+    for each in content.structures[:MOST_STRUCTURES]:
+        lines = _outline(each, low, high)
+        size = 0 if lines is None else len(lines)
+        if lines is None or size == 0 or size > left or not np.isfinite(lines).any():
+            found.append({"outline": None})
+            continue
+        left -= size
+        found.append({"outline": encoded(lines, "f32"), "width": lines.shape[1]})
+    return found
+
+
+def _outline(structure: Structure, low: Floats, high: Floats) -> Floats | None:
+    """(points, columns) or None where the family draws nothing in these columns."""
+    family = structure.family
+    needed = getattr(family, "n_features", None)
+    if needed not in (None, len(low)) or not hasattr(family, "outline"):
+        return None
+    lines = [np.asarray(line, np.float64) for line in family.outline(structure.params, low, high)]
+    if not lines:
+        return None
+    gap = np.full((1, lines[0].shape[1]), np.nan)
+    return np.vstack([part for line in lines for part in (line, gap)])
+
+
+def _nearest(content: Content) -> dict[str, Any]:
+    """Of each shown row the nearest listed structure, and how many of its sigmas away it is."""
+    structures = content.structures[:MOST_STRUCTURES]
+    if not structures:
+        return {"reach": 2 * REACH, "nearest": None, "sigmas": None}
+    distances = relative_distances(content.X[content.shown], structures)
+    nearest = np.argmin(distances, axis=1)
+    sigmas = 2 * distances[np.arange(len(nearest)), nearest]
+    return {
+        "reach": 2 * REACH,
+        "nearest": counts(nearest),
+        "sigmas": encoded(np.minimum(sigmas, 1e30), "f32"),
+    }
+
+
+def file_stem(source: str) -> str:
+    """How the names of downloads begin."""
+    stem = re.sub(r"[^\w.-]+", "_", PurePath(source).stem, flags=re.ASCII).strip("_.")
+    return stem[:60] or "points"

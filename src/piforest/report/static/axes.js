@@ -1,0 +1,130 @@
+// What tells where a point lies: grid and numbers in the plane, a box in space.
+
+function steps(low, high, room) {
+  const raw = (high - low) / Math.max(2, room);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((k) => k * power).find((each) => each >= raw);
+  const found = [];
+  for (let k = Math.ceil(low / step); k * step <= high && found.length < 50; k++) found.push(k * step);
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const wide = Math.max(Math.abs(low), Math.abs(high));
+  const text = (value) =>
+    wide >= 1e6 || wide < 1e-3 ? short(value) : value.toFixed(Math.min(digits, 8)).replace("-", "−");
+  return found.map((value) => [value, text(value)]);
+}
+
+function drawGrid() {
+  const x = (pixel) => (pixel - midX()) / (frame.unit[0] * camera.zoom) + frame.centre[0];
+  const y = (pixel) => (midY() - pixel) / (frame.unit[1] * camera.zoom) + frame.centre[1];
+  const across = steps(x(frame.left), x(frame.right), (frame.right - frame.left) / 90);
+  const up = steps(y(frame.bottom), y(frame.top), (frame.bottom - frame.top) / 60);
+  pen.font = "11px system-ui, sans-serif";
+  pen.fillStyle = colours.dim;
+  pen.strokeStyle = colours.line;
+  pen.lineWidth = 1;
+  pen.beginPath();
+  pen.textAlign = "center";
+  pen.textBaseline = "top";
+  for (const [value, text] of across) {
+    const at = Math.round(project([value, 0])[0]) + 0.5;
+    pen.moveTo(at, frame.top);
+    pen.lineTo(at, frame.bottom);
+    pen.fillText(text, at, frame.bottom + 6);
+  }
+  pen.textAlign = "right";
+  pen.textBaseline = "middle";
+  for (const [value, text] of up) {
+    const at = Math.round(project([0, value])[1]) + 0.5;
+    pen.moveTo(frame.left, at);
+    pen.lineTo(frame.right, at);
+    pen.fillText(text, frame.left - 6, at);
+  }
+  pen.stroke();
+  const [nameX, nameY] = axisColumns().map((each) => clipped(each.name, 40));
+  pen.fillStyle = colours.ink;
+  pen.textAlign = "right";
+  pen.textBaseline = "bottom";
+  pen.fillText(nameX, frame.right, frame.height - 4);
+  pen.save();
+  pen.translate(4, frame.top);
+  pen.rotate(-Math.PI / 2);
+  pen.textBaseline = "top";
+  pen.fillText(nameY, 0, 0);
+  pen.restore();
+}
+
+const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+const corner = (bits) => frame.range.map(([low, high], axis) => ((bits >> axis) & 1 ? high : low));
+
+// The edges of the box that lie behind the points, and a name and two numbers for each axis.
+function drawBox() {
+  const corners = Array.from({ length: 8 }, (_, bits) => project(corner(bits)));
+  let nearestCorner = 0;
+  corners.forEach((each, bits) => {
+    if (each[2] < corners[nearestCorner][2]) nearestCorner = bits;
+  });
+  pen.lineWidth = 1;
+  for (let bits = 0; bits < 8; bits++) {
+    for (let axis = 0; axis < 3; axis++) {
+      const other = bits | (1 << axis);
+      if (other === bits) continue;
+      const front = bits === nearestCorner || other === nearestCorner;
+      if (front) continue;
+      pen.strokeStyle = colours.line;
+      pen.beginPath();
+      pen.moveTo(corners[bits][0], corners[bits][1]);
+      pen.lineTo(corners[other][0], corners[other][1]);
+      pen.stroke();
+    }
+  }
+  [0, 1, 2].forEach((axis) => nameAxis(axis, corners));
+}
+
+// On the edge that lies farthest out: lowest for the flat axes, leftmost for the upright one.
+function nameAxis(axis, corners) {
+  const edges = [0, 1, 2, 3, 4, 5, 6, 7]
+    .filter((bits) => !((bits >> axis) & 1))
+    .map((bits) => [corners[bits], corners[bits | (1 << axis)]]);
+  const outer = ([a, b]) => (axis === 2 ? -(a[0] + b[0]) : a[1] + b[1]);
+  const [from, to] = edges.reduce((best, edge) => (outer(edge) > outer(best) ? edge : best));
+  const middle = [(from[0] + to[0]) / 2 - midX(), (from[1] + to[1]) / 2 - midY()];
+  const length = Math.hypot(...middle) || 1;
+  const out = axis === 2 ? [-1, 0] : [middle[0] / length, Math.max(middle[1] / length, 0.4)];
+  pen.font = "11px system-ui, sans-serif";
+  pen.textAlign = axis === 2 ? "right" : out[0] > 0.25 ? "left" : out[0] < -0.25 ? "right" : "center";
+  pen.textBaseline = "middle";
+  const put = (share, text, colour, far) => {
+    pen.fillStyle = colour;
+    pen.fillText(text, from[0] + share * (to[0] - from[0]) + far * out[0],
+      from[1] + share * (to[1] - from[1]) + far * out[1]);
+  };
+  const [low, high] = frame.range[axis];
+  if (Math.hypot(from[0] - to[0], from[1] - to[1]) > 60) {
+    put(0.06, short(low), colours.dim, 10);
+    put(0.94, short(high), colours.dim, 10);
+  }
+  pen.font = "600 12px system-ui, sans-serif";
+  put(0.5, clipped(axisColumns()[axis].name, 24), colours.ink, 16);
+}
+
+const pictures = DATA.images.map(({ uri }) => {
+  const picture = new Image();
+  picture.src = uri;
+  picture.addEventListener("load", () => changed("images"));
+  return picture;
+});
+
+function drawPanels() {
+  panels.forEach(([x, y, width, height], k) => {
+    const [left, top] = project([x, y]), [right, bottom] = project([x + width, y + height]);
+    if (pictures[k]?.complete && pictures[k].naturalWidth) {
+      pen.globalAlpha = isDark() ? 0.8 : 0.75;
+      pen.drawImage(pictures[k], left, top, right - left, bottom - top);
+      pen.globalAlpha = 1;
+    }
+    pen.strokeStyle = colours.line;
+    pen.lineWidth = 1;
+    pen.strokeRect(left, top, right - left, bottom - top);
+  });
+}

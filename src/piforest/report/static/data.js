@@ -1,0 +1,58 @@
+// What the page holds: numbers in base64, decoded once.
+
+const $ = (id) => document.getElementById(id);
+const DATA = JSON.parse($("data").textContent);
+
+const KINDS = {
+  u8: Uint8Array, u16: Uint16Array, i16: Int16Array, i32: Int32Array,
+  f32: Float32Array, f64: Float64Array,
+};
+
+function decoded({ kind, data, divide = 1 }) {
+  const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+  const array = new KINDS[kind](bytes.buffer);
+  return divide === 1 ? array : Float64Array.from(array, (value) => value / divide);
+}
+
+// A column has numbers where it can be drawn, and texts where it was text.
+function column(entry) {
+  if (!entry.text) return { name: entry.name, numbers: decoded(entry), texts: null };
+  const numbers = entry.drawn
+    ? Float64Array.from(entry.text, (text) => (text.trim() === "" ? NaN : Number(text)))
+    : null;
+  return { name: entry.name, numbers, texts: entry.text };
+}
+
+const scores = decoded(DATA.scores);
+const rowNumbers = decoded(DATA.rows);
+const size = scores.length;
+const columns = DATA.columns.map(column);
+const scoreColumn = { name: "score", numbers: scores, texts: null };
+const drawable = [...columns.filter((each) => each.numbers), scoreColumn];
+// The columns that the detector saw, in its order.
+const seen = DATA.view.places.map((place) => columns[place]);
+const nearest = DATA.nearest && decoded(DATA.nearest);
+const sigmas = DATA.sigmas && decoded(DATA.sigmas);
+
+// Rows from the least to the most anomalous, as they are drawn.
+const byScore = Uint32Array.from({ length: size }, (_, row) => row).sort(
+  (a, b) => scores[a] - scores[b] || b - a,
+);
+
+function short(value) {
+  if (Number.isNaN(value)) return "–";
+  return String(Number(value.toPrecision(5))).replace("-", "−");
+}
+
+function valueText(each, row) {
+  return each.texts ? each.texts[row] : short(each.numbers[row]);
+}
+
+const whole = (count) => count.toLocaleString("en");
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}

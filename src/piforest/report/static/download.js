@@ -1,0 +1,34 @@
+// Rows as CSV: every column as it stood, and the score.
+
+const quoted = (text) => (/[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text);
+
+function cell(each, row) {
+  if (each.texts) return quoted(each.texts[row]);
+  const value = each.numbers[row];
+  return Number.isNaN(value) ? "" : Object.is(value, -0) ? "-0" : String(value);
+}
+
+function csv(flagged) {
+  const taken = new Set(columns.map((each) => each.name));
+  let name = "score";
+  while (taken.has(name)) name = `anomaly_${name}`;
+  const written = [...columns, { ...scoreColumn, name }];
+  const lines = [written.map((each) => quoted(each.name)).join(",")];
+  for (let row = 0; row < size; row++) {
+    if (isFlagged(row) === flagged) lines.push(written.map((each) => cell(each, row)).join(","));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function download(flagged) {
+  const address = URL.createObjectURL(new Blob([csv(flagged)], { type: "text/csv" }));
+  const name = `${DATA.stem}-${flagged ? "rejected" : "kept"}.csv`;
+  const link = element("a", { href: address, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+function startDownload() {
+  $("download-kept").addEventListener("click", () => download(false));
+  $("download-odd").addEventListener("click", () => download(true));
+}

@@ -1,0 +1,65 @@
+// The scores of all points, what lies above the cut in the colour of anomalies. A click or a
+// drag moves the cut; the slider below spans the same scores, for the keyboard.
+
+const SVG = "http://www.w3.org/2000/svg";
+const BARS = 60;
+const HIGH = 120;
+const BASE = HIGH - 16;
+
+const histogram = $("histogram");
+const edges = Array.from({ length: BARS + 1 }, (_, k) =>
+  Math.round(CUT.first + (k / BARS) * (CUT.last - CUT.first)),
+);
+const heights = edges.slice(1).map((edge, k) =>
+  CUT.above[edges[k] - CUT.first] - CUT.above[edge - CUT.first],
+);
+
+function shape(tag, attributes) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+function drawHistogram() {
+  const wide = histogram.clientWidth || 300;
+  histogram.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
+  const x = (step) => ((step - CUT.first) / (CUT.last - CUT.first || 1)) * wide;
+  const at = Math.min(Math.max(x(state.cut * CUT.scale), 0), wide);
+  // Square roots, so that a few anomalies beside many kept points can be seen.
+  const most = Math.sqrt(Math.max(...heights, 1));
+  const made = [];
+  heights.forEach((count, k) => {
+    const [left, right] = [x(edges[k]), x(edges[k + 1])];
+    const height = count ? Math.max((Math.sqrt(count) / most) * (BASE - 8), 1.5) : 0;
+    for (const [name, from, to] of [["kept", left, Math.min(right, at)], ["odd", Math.max(left, at), right]]) {
+      if (to > from && height) {
+        made.push(shape("rect", { class: name, x: from, y: BASE - height, width: Math.max(to - from - 0.8, 0.4), height }));
+      }
+    }
+  });
+  made.push(shape("line", { class: "base", x1: 0, x2: wide, y1: BASE, y2: BASE }));
+  for (const share of [0, 0.5, 1]) {
+    const value = (CUT.first + share * (CUT.last - CUT.first)) / CUT.scale;
+    const label = shape("text", { x: share * wide, y: HIGH - 3, "text-anchor": ["start", "middle", "end"][share * 2] });
+    label.textContent = value.toFixed(Math.max(2, CUT.digits - 2));
+    made.push(label);
+  }
+  made.push(shape("line", { class: "cut", x1: at, x2: at, y1: 0, y2: BASE }));
+  made.push(shape("circle", { class: "grip", cx: Math.min(Math.max(at, 5), wide - 5), cy: 5, r: 5 }));
+  histogram.replaceChildren(...made);
+}
+
+function startHistogram() {
+  const move = (event) => {
+    const box = histogram.getBoundingClientRect();
+    setStep(CUT.first + ((event.clientX - box.left) / box.width) * (CUT.last - CUT.first));
+  };
+  histogram.addEventListener("pointerdown", (event) => {
+    histogram.setPointerCapture(event.pointerId);
+    move(event);
+  });
+  histogram.addEventListener("pointermove", (event) => {
+    if (histogram.hasPointerCapture(event.pointerId)) move(event);
+  });
+  new ResizeObserver(drawHistogram).observe(histogram);
+}

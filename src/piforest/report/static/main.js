@@ -1,0 +1,104 @@
+// The controls above the view, and what is redrawn when something changes.
+
+const MODES = { matches: "matches over the images", "2d": "two columns", "3d": "three columns" };
+
+function startControls() {
+  const mode = $("mode");
+  for (const [name, text] of Object.entries(MODES)) {
+    if (name !== "matches" || DATA.view.mode === "matches") mode.append(element("option", { value: name }, text));
+  }
+  mode.value = state.mode;
+  mode.addEventListener("change", () => setMode(mode.value));
+  [0, 1, 2].forEach((axis) => {
+    const select = $(`axis-${axis}`);
+    drawable.forEach((each, at) => select.append(element("option", { value: at }, clipped(each.name, 30))));
+    select.addEventListener("change", () => {
+      state.axes[axis] = Number(select.value);
+      resetCamera();
+    });
+  });
+  for (const name of ["colour", "lines"]) {
+    $(name).value = state[name];
+    $(name).addEventListener("change", () => {
+      state[name] = $(name).value;
+      changed(name);
+    });
+  }
+  $("equal").checked = state.equal;
+  $("equal").addEventListener("change", () => {
+    state.equal = $("equal").checked;
+    resetCamera();
+  });
+  if (!state.structures.length) $("colour").querySelector("[value=structure]").remove();
+}
+
+function setMode(mode) {
+  state.mode = mode;
+  const count = { matches: 0, "2d": 2, "3d": 3 }[mode];
+  // The columns that the detector saw, then any others, the score last.
+  const order = [...seen, ...drawable.filter((each) => !seen.includes(each))];
+  state.axes = order.slice(0, count).map((each) => drawable.indexOf(each));
+  while (state.axes.length < count) state.axes.push(drawable.length - 1);
+  [0, 1, 2].forEach((axis) => {
+    $(`axis-${axis}`).closest("label").hidden = axis >= count;
+    if (axis < count) $(`axis-${axis}`).value = state.axes[axis];
+  });
+  $("equal").closest("label").hidden = mode === "matches";
+  $("lines-label").hidden = mode !== "matches";
+  document.body.dataset.mode = mode;
+  canvas.setAttribute("aria-label", `${whole(size)} ${DATA.noun}, ${MODES[mode]}`);
+  // The tall window of images one above the other is not that of points.
+  if (mode === "matches") fitStage();
+  else $("stage").style.height = "";
+  resetCamera();
+}
+
+// As high as the two images need at this width.
+function fitStage() {
+  const width = $("stage").clientWidth;
+  const [[left, right], [top, bottom]] = placeImages(width);
+  const height = ((width - 16) * (bottom - top)) / (right - left) + 16;
+  $("stage").style.height = `${Math.round(Math.min(height, Math.max(360, window.innerHeight * 0.85)))}px`;
+}
+
+function startStructures() {
+  for (const tick of document.querySelectorAll("[data-structure]")) {
+    tick.checked = state.structures[tick.dataset.structure];
+    tick.addEventListener("change", () => {
+      state.structures[tick.dataset.structure] = tick.checked;
+      changed("structures");
+    });
+  }
+  for (const button of document.querySelectorAll("[data-show]")) {
+    button.addEventListener("click", () => {
+      pin(Number(button.dataset.show));
+      canvas.scrollIntoView({ block: "center" });
+      canvas.focus({ preventScroll: true });
+    });
+  }
+}
+
+onChange((what) => {
+  if (["cut", "colour", "theme", "structures"].includes(what)) {
+    updateLooks();
+    updateLegend();
+  }
+  if (what === "cut" || what === "theme") {
+    updateThreshold();
+    drawHistogram();
+  }
+  if (what === "cut" || what === "pin") updatePinned();
+  drawSoon();
+});
+
+document.documentElement.classList.remove("no-script");
+readColours();
+startControls();
+setMode(state.mode);
+startStructures();
+startThreshold();
+startHistogram();
+startDownload();
+startView();
+startTheme();
+window.addEventListener("resize", () => state.mode === "matches" && fitStage());
