@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._files import whole_file
+from ..files import Table, parquet, table_writer, with_scores
 from ..protocols import Floats
 from ._mapping import TASK_ROWS
 from ._model import Parcel, unpacked
 
 _STAMP = b"piforest"
+
+
+class Counts(NamedTuple):
+    """Rows of files."""
+
+    rows: int
+    skipped: int
+    """not scored, since they lack a number"""
+    anomalies: int
 
 
 @dataclass
@@ -28,9 +38,8 @@ class Report:
     """finished by an earlier run"""
     failed: dict[str, str] = field(default_factory=dict)
     """and why"""
-    rows: int = 0
-    """scored now"""
-    anomalies: int = 0
+    counts: Counts = field(default_factory=lambda: Counts(0, 0, 0))
+    """of the files that were done now"""
 
     @property
     def seen(self) -> int:
@@ -57,173 +66,176 @@ def score_folder(
     names: Sequence[str],
     *,
     model: str,
+    drop_missing: bool = False,
     force: bool = False,
     watch: Callable[[Report], None] = lambda report: None,
 ) -> Report:
     """Score every Parquet file of a folder on a cluster that sees both folders.
 
-    Each file of `source` becomes one of the same name in `out`, with the same columns and two
-    more: `anomaly_score`, and `anomaly`, True where the detector flags the row. It appears whole
-    or not at all; one that is there already from the same data and model is left as it is. A
-    file that cannot be read or scored is reported, and the others are done.
+    Each file of `source` becomes one of the same name in `out`, with the same columns and those
+    of `files.with_scores`. It appears whole or not at all; one that is there already from the
+    same data and model is left as it is. A file that cannot be read or scored is reported, and
+    the others are done.
 
     names: the columns to score; model: what tells this model from others, in the files written;
-    watch: called with the report after each file.
+    drop_missing: rows that lack a number stay unscored, else their file fails; watch: called
+    with the report after each file.
     """
-    import distributed
-
     files = parquet_files(source)
     if source.resolve() == out.resolve():
         raise ValueError(f"the output folder must be another one than {source}.")
     out.mkdir(parents=True, exist_ok=True)
-    report, job = Report(len(files)), _Job(detector, source, out, client, list(names), model, force)
-    of: dict[str, str] = {}
-    waiting, running = iter(files), distributed.as_completed()  # type: ignore[no-untyped-call]
-    # Enough to keep all threads busy, and no more, however many files there are.
-    ahead = 2 * sum(client.nthreads().values()) + 2
-    job.start(waiting, ahead, report, running, of, watch)
-    for future in running:
-        name = of.pop(future.key)
-        if future.status == "finished":
-            rows, anomalies = future.result()
-            report.rows, report.anomalies = report.rows + rows, report.anomalies + anomalies
-            report.done.append(name)
-            _remove_left_over(out / name)
-        else:
-            report.failed[name] = _reason(future.exception())
-        watch(report)
-        job.start(waiting, 1, report, running, of, watch)
-    return report
+    job = _Job(source, out, list(names), model, drop_missing, force)
+    return _Run(detector, job, client, files, watch).all()
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Job:
     """What is the same for all files."""
 
-    detector: Any
     source: Path
     out: Path
-    client: Any
     names: list[str]
     model: str
+    drop_missing: bool
     force: bool
 
-    def __post_init__(self) -> None:
-        parcel = Parcel(self.detector)
-        self.threshold = -float(self.detector.offset_)
-        # As a task, so that it can be made again where the workers that hold it die.
-        self.parcel = self.client.compute(parcel.delayed())
 
-    def start(
+class _Run:
+    """Files on their way through a cluster."""
+
+    def __init__(
         self,
-        waiting: Iterator[str],
-        most: int,
-        report: Report,
-        running: Any,
-        of: dict[str, str],
+        detector: Any,
+        job: _Job,
+        client: Any,
+        files: list[str],
         watch: Callable[[Report], None],
     ) -> None:
+        from distributed import as_completed
+
+        self.job, self.client, self.watch = job, client, watch
+        self.report, self.waiting = Report(len(files)), iter(files)
+        self.threshold = -float(detector.offset_)
+        # As a task, so that it can be made again where the workers that hold it die.
+        self.parcel = client.compute(Parcel(detector, named=False).delayed())
+        self.running = as_completed()  # type: ignore[no-untyped-call]
+        self.names: dict[str, str] = {}
+
+    def all(self) -> Report:
+        # Enough to keep all threads busy, and no more, however many files there are.
+        self._start(2 * sum(self.client.nthreads().values()) + 2)
+        for future in self.running:
+            self._end(self.names.pop(future.key), future)
+            self._start(1)
+        return self.report
+
+    def _start(self, most: int) -> None:
         """Give the cluster so many of the files that wait."""
         started = 0
-        while started < most and (name := next(waiting, None)) is not None:
+        while started < most and (name := next(self.waiting, None)) is not None:
             try:
                 future = self._submit(name)
             except Exception as error:
-                report.failed[name] = _reason(error)
-                watch(report)
+                self.report.failed[name] = _reason(error)
+                self.watch(self.report)
                 continue
             if future is None:
-                report.skipped.append(name)
-                watch(report)
+                self.report.skipped.append(name)
+                self.watch(self.report)
                 continue
-            of[future.key] = name
-            running.add(future)
+            self.names[future.key] = name
+            self.running.add(future)  # type: ignore[no-untyped-call]
             started += 1
 
     def _submit(self, name: str) -> Any:
         """Tasks for one file; None if it was finished by an earlier run."""
-        import pyarrow.parquet as pq
-
-        path, target = self.source / name, self.out / name
-        groups = pq.read_metadata(path)
-        sizes = [groups.row_group(at).num_rows for at in range(groups.num_row_groups)]
-        stamp = _stamp(path, self.model)
-        if target.exists() and not self.force:
+        job, path, target = self.job, self.job.source / name, self.job.out / name
+        sizes, stamp = parquet.row_groups(path), _stamp(path, job.model, job.names)
+        if target.exists() and not job.force:
             _check_finished(target, stamp)
             return None
         target.parent.mkdir(parents=True, exist_ok=True)
-        scores = [
-            self.client.submit(
-                score_rows, str(path), self.names, group, start, self.parcel, pure=False
-            )
-            for group, size in enumerate(sizes)
-            for start in range(0, size, TASK_ROWS)
-        ]
+        parts = [(at, k) for at, size in enumerate(sizes) for k in range(0, size, TASK_ROWS)]
+        task = partial(score_rows, path, job.names, job.drop_missing, TASK_ROWS)
+        scores = [self.client.submit(task, *part, self.parcel, pure=False) for part in parts]
+        # What is begun is finished first.
         return self.client.submit(
-            write_scores, str(path), str(target), stamp, self.threshold, scores, pure=False,
-            # What is begun is finished first.
-            priority=1,
-        )  # fmt: skip
+            write_scores, path, target, stamp, self.threshold, scores, pure=False, priority=1
+        )
+
+    def _end(self, name: str, future: Any) -> None:
+        if future.status == "finished":
+            counts = zip(self.report.counts, future.result())
+            self.report.counts = Counts(*(before + more for before, more in counts))
+            self.report.done.append(name)
+            _remove_left_over(self.job.out / name)
+        else:
+            self.report.failed[name] = _reason(future.exception())
+        self.watch(self.report)
 
 
-def score_rows(path: str, names: list[str], group: int, start: int, parcel: Parcel) -> Floats:
-    """On a worker: scores of some rows of a row group, from `start` on."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        table = file.read_row_group(group, columns=names).slice(start, TASK_ROWS)
-    missing = set(names) - set(table.column_names)
-    if missing:
-        raise ValueError(f"it has no column {sorted(missing)[0]!r}")
-    scores: Floats = unpacked(parcel).anomaly_score(table.select(names).to_pandas())
+def score_rows(
+    path: Path,
+    names: list[str],
+    drop_missing: bool,
+    rows: int,
+    group: int,
+    start: int,
+    parcel: Parcel,
+) -> Floats:
+    """On a worker: scores of at most so many rows of a part of a file, from `start` on; nan for
+    rows that lack a number."""
+    table = parquet.read_group(path, group, start, rows, names)
+    X = table.numbers(names)
+    if not drop_missing:
+        table.check_complete(names)
+    scored = ~np.isnan(X).any(axis=1)
+    scores = np.full(len(X), np.nan)
+    if scored.any():
+        scores[scored] = unpacked(parcel).anomaly_score(X[scored])
     return scores
 
 
 def write_scores(
-    path: str, target: str, stamp: bytes, threshold: float, scores: list[Floats]
-) -> tuple[int, int]:
-    """On a worker: the file with its scores beside its rows, and how many were flagged."""
-    import pyarrow.parquet as pq
-
-    flat = np.concatenate([np.empty(0), *scores])
-    added = {"anomaly_score": flat, "anomaly": flat > threshold}
-    with pq.ParquetFile(path) as file, whole_file(target) as out:
-        empty = _with(file.schema_arrow.empty_table(), {key: added[key][:0] for key in added})
-        schema = empty.schema.with_metadata({**(empty.schema.metadata or {}), _STAMP: stamp})
-        with pq.ParquetWriter(out, schema) as writer:
-            start = 0
-            for group in range(file.num_row_groups):
-                table = file.read_row_group(group)
-                rows = slice(start, start + len(table))
-                table = _with(table, {key: added[key][rows] for key in added})
-                writer.write_table(table.cast(schema))
-                start += len(table)
-    return len(flat), int(added["anomaly"].sum())
+    path: Path, target: Path, stamp: bytes, threshold: float, scores: list[Floats]
+) -> Counts:
+    """On a worker: the file with its scores beside its rows."""
+    flat, start = np.concatenate([np.empty(0), *scores]), 0
+    first = parquet.read_group(path, 0)
+    with table_writer(target, _with_scores(_stamped(first, stamp), flat, threshold)) as writer:
+        for group in range(len(parquet.row_groups(path))):
+            table = first if group == 0 else parquet.read_group(path, group)
+            part = flat[start : start + len(table)]
+            writer.write(_with_scores(table, part, threshold))
+            start += len(table)
+    return Counts(len(flat), int(np.isnan(flat).sum()), int((flat > threshold).sum()))
 
 
-def _with(table: Any, added: Mapping[str, Any]) -> Any:
-    """The table with more columns; one of the same name is replaced where it stands."""
-    for name, values in added.items():
-        at = table.schema.get_field_index(name)
-        table = (
-            table.append_column(name, [values]) if at < 0 else table.set_column(at, name, [values])
-        )
-    return table
+def _with_scores(table: Table, scores: Floats, threshold: float) -> Table:
+    scores = scores[: len(table)]
+    scored = ~np.isnan(scores)
+    return with_scores(table, scores[scored], threshold, scored)
 
 
-def _stamp(path: Path, model: str) -> bytes:
+def _stamped(table: Table, stamp: bytes) -> Table:
+    """The table as one whose file says what it was made from."""
+    arrow = table.form.arrow
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _STAMP: stamp})
+    return replace(table, form=replace(table.form, arrow=arrow))
+
+
+def _stamp(path: Path, model: str, names: list[str]) -> bytes:
     """What an output file was made from."""
     state = path.stat()
-    return json.dumps({"model": model, "source": [state.st_size, state.st_mtime_ns]}).encode()
+    source = [state.st_size, state.st_mtime_ns]
+    return json.dumps({"model": model, "columns": names, "source": source}).encode()
 
 
 def _check_finished(target: Path, stamp: bytes) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        found = (pq.read_schema(target).metadata or {}).get(_STAMP)
-    except (OSError, pa.ArrowException):
+        found = (parquet.read_group(target, 0, 0, 0).form.arrow.schema.metadata or {}).get(_STAMP)
+    except ValueError:
         found = None
     if found != stamp:
         raise FileExistsError(

@@ -20,11 +20,17 @@ _LOCK = Lock()
 
 
 class Parcel:
-    """A packed detector. Equal detectors have equal tokens."""
+    """A packed detector. Equal detectors have equal tokens.
 
-    def __init__(self, detector: Any) -> None:
+    named: does it know the names of its columns? Without, it takes plain arrays.
+    """
+
+    def __init__(self, detector: Any, named: bool = True) -> None:
+        lean = _lean(detector)
+        if not named:
+            vars(lean).pop("feature_names_in_", None)
         # Half the size, in a fraction of the time that a task takes.
-        self.content = zlib.compress(cloudpickle.dumps(_lean(detector)), 1)
+        self.content = zlib.compress(cloudpickle.dumps(lean), 1)
         self.token = hashlib.blake2b(self.content, digest_size=16).hexdigest()
 
     def __sizeof__(self) -> int:
