@@ -15,10 +15,19 @@ except ImportError as error:
     ) from error
 
 from ._cluster import connect
-from ._folder import Report, score_folder
+from ._folder import Report, parquet_files, score_folder
 from ._gather import gather, lengths_of, settled
 from ._mapping import map_rows
 
-__all__ = ["Report", "connect", "gather", "lengths_of", "map_rows", "score_folder", "settled"]
+__all__ = [
+    "Report",
+    "connect",
+    "gather",
+    "lengths_of",
+    "map_rows",
+    "parquet_files",
+    "score_folder",
+    "settled",
+]
 
 del dask
