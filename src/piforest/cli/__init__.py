@@ -20,11 +20,13 @@ COMMANDS = (
     "detect",
     "matches",
     "cloud",
+    "score",
     "explain",
     "families",
     "demo",
     "reproduce",
     "gallery",
+    "doctor",
     "completion",
 )
 

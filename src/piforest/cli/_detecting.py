@@ -154,7 +154,7 @@ def summary_of(
                 "row": int(rows[at]),
                 "score": float(scores[at]),
                 "anomaly": bool(flagged[at]),
-                "values": {name: _plain(column[at]) for name, column in values.items()},
+                "values": {name: plain(column[at]) for name, column in values.items()},
             }
             for at in order
         ],
@@ -182,11 +182,11 @@ def tell(output: Output, answer: Mapping[str, Any]) -> None:
         output.say(f"  and {len(found) - _NAMED} more")
     output.say(f"time        {answer['seconds']:.2f} s")
     output.say("\nmost anomalous rows")
-    for line in _listed(answer["most_anomalous"]):
+    for line in listed(answer["most_anomalous"]):
         output.say(line)
 
 
-def _listed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def listed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Rows as an aligned table."""
     head = ["row", "score", *rows[0]["values"]]
     lines = [head] + [
@@ -204,7 +204,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 20 else text[:19] + "…"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value that JSON takes: no NaN, no masked, no array."""
     import numpy as np
 

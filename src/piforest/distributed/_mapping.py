@@ -11,8 +11,8 @@ from ..protocols import Floats
 from ._gather import is_frame
 from ._model import Parcel, unpacked
 
-# A row takes some 20 to 100 microseconds of one core, so a task takes a few seconds.
-TASK_ROWS = 65_536
+# A row takes some 50 to 150 microseconds of one core, so a task takes two to five seconds.
+TASK_ROWS = 32_768
 
 
 def map_rows(detector: Any, method: str, X: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Table
+from .table import Table, block_rows
 
 
 def read_blocks(path: Path, rows: int | None, array: str | None = None) -> Iterator[Table]:
@@ -40,7 +40,7 @@ def array_blocks(values: NDArray[Any], rows: int | None, source: str) -> Iterato
         raise ValueError(f"{source}: records must be in one dimension, got shape {values.shape}.")
     if not values.size:
         raise ValueError(f"{source} holds an empty array, of shape {values.shape}.")
-    step = rows or len(values)
+    step = block_rows(rows, values.size // len(values), len(values))
     for start in range(0, len(values), step):
         part = np.array(values[start : start + step])
         if part.dtype.names is not None:

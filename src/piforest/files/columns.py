@@ -22,9 +22,9 @@ _USUAL = {
 def pick_columns(table: Table, names: Sequence[str] | None, family: Any) -> list[str]:
     """The columns of the points: those named, else those that the family can only mean.
 
-    family: a family, or several. Without names, the columns that the format says are the
-    points; else all numeric ones, if they are as many as the family needs; else x, y (z; or
-    x1, y1, x2, y2), if there are such.
+    family: a family, or several, or how many columns a model has. Without names, the columns
+    that the format says are the points; else all numeric ones, if they are as many as needed;
+    else x, y (z; or x1, y1, x2, y2), if there are such.
     """
     needed, what = _needs(family)
     if names is not None:
@@ -51,6 +51,8 @@ def pick_columns(table: Table, names: Sequence[str] | None, family: Any) -> list
 
 def _needs(family: Any) -> tuple[int | None, str]:
     """How many columns (None: any number), and who needs them."""
+    if isinstance(family, int):
+        return family, "the model"
     several = family if isinstance(family, (list, tuple)) else [family]
     for each in several:
         if each.n_features is not None:

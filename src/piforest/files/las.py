@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ._extras import needed
-from .table import Table
+from .table import Table, block_rows
 
 _POINTS = ("x", "y", "z")
 _COLOURS = ("red", "green", "blue")
@@ -38,11 +38,13 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
         total, done = reader.header.point_count, 0
         if not total:
             raise ValueError(f"{path} has no points.")
-        for points in reader.chunk_iterator(min(rows or total, total)):
+        names = [each for each in reader.header.point_format.dimension_names if each not in "XYZ"]
+        for points in reader.chunk_iterator(block_rows(rows, len(names) + 3, total)):
             columns = {name: np.array(points[name]) for name in _POINTS}
-            for name in points.point_format.dimension_names:
-                if name not in ("X", "Y", "Z"):
-                    columns[name] = np.array(points[name])
+            for name in names:
+                column = np.array(points[name])
+                if column.ndim == 1:  # vectors stay with the points
+                    columns[name] = column
             yield Table(columns, str(path), Form(reader.header, points), done + 1, _POINTS)
             done += len(points)
         if done < total:

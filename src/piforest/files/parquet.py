@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._extras import needed
-from .table import Table, number
+from .table import Table, block_rows, number
 
 _WHOLE = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
+# Bytes of a column read ahead; without, all of a row group are.
+_BUFFER = 2**16
 
 
 @dataclass(frozen=True)
@@ -34,12 +36,13 @@ def _packages() -> tuple[Any, Any]:
 
 def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
     pa, pq = _packages()
-    with _clear_errors(path), pq.ParquetFile(path) as file:
+    with _clear_errors(path), pq.ParquetFile(path, buffer_size=_BUFFER) as file:
         _check_names(path, file.schema_arrow.names)
         total, done = file.metadata.num_rows, 0
         if not total:
             raise ValueError(f"{path} has no rows.")
-        for batch in file.iter_batches(batch_size=rows or total):
+        step = block_rows(rows, len(file.schema_arrow.names), total)
+        for batch in file.iter_batches(batch_size=step):
             yield _table(pa, path, pa.Table.from_batches([batch]), done + 1)
             done += len(batch)
 

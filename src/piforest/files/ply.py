@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._extras import needed
-from .table import Table
+from .table import Table, block_rows
 
 _KINDS = {
     "i1": "char", "u1": "uchar", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint",
@@ -51,8 +51,9 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
     form = Form(data.text, tuple(data.comments), others)
     names = vertices.dtype.names
     points = _POINTS if set(_POINTS) <= set(names) else ()
-    for start in range(0, len(vertices), rows or len(vertices)):
-        part = vertices[start : start + (rows or len(vertices))]
+    step = block_rows(rows, len(names), len(vertices))
+    for start in range(0, len(vertices), step):
+        part = vertices[start : start + step]
         columns = {name: _native(part[name]) for name in names}
         yield Table(columns, str(path), form, start + 1, points)
 

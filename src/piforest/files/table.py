@@ -13,6 +13,16 @@ from ..protocols import Bools, Floats
 
 # Cells of a text file that stand for nothing, in small letters: what pandas takes for missing.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none"))
+# Blocks of wide tables have fewer rows than asked for: so many cells at most.
+_MOST_CELLS = 100_000
+
+
+def block_rows(rows: int | None, columns: int, total: int) -> int:
+    """How many rows of a table with so many columns and `total` rows to hold at once; all of
+    them, if rows is None."""
+    if rows is None:
+        return max(1, total)
+    return max(1, min(rows, total, _MOST_CELLS // max(1, columns)))
 
 
 @dataclass(frozen=True)

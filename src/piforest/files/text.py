@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import sniff
-from .table import Table
+from .table import Table, block_rows
 
 # So many lines are looked at to find out how the file is written.
 _LOOK = 1000
@@ -171,8 +171,8 @@ def _tables(
     filled = (row for row in cells if row)
     if header:
         next(filled)
-    done = 0
-    while block := _checked(islice(filled, rows), names, done, like):
+    done, step = 0, block_rows(rows, len(names), sys.maxsize)
+    while block := _checked(islice(filled, step), names, done, like):
         columns = {name: _column(column) for name, column in zip(names, zip(*block))}
         yield replace(like, columns=columns, first_row=done + 1)
         done += len(block)
