@@ -78,12 +78,11 @@ def main() -> None:
     shipped = len(Parcel(detector).content)
     print(f"{args.detector}: {len(X):,} points, fit {fit_s:.1f} s, shipped {shipped / 1e6:.1f} MB")
     print("workers   wall s    CPU s   peak MB   points a second   times one worker")
-    found = []
+    found, scores = [], []
     for workers in args.workers:
         result = measure(detector, X, workers, args.runs)
-        scores = result.pop("scores")
-        first = scores if not found else first
-        assert np.array_equal(scores, first), "scores differ"
+        scores.append(result.pop("scores"))
+        assert np.array_equal(scores[0], scores[-1]), "scores differ"
         found.append({**result, "ratio": (found or [result])[0]["wall_s"] / result["wall_s"]})
         print(
             f"{workers:7d}{result['wall_s']:9.1f}{result['cpu_s']:9.1f}{result['peak_mb']:10.0f}"

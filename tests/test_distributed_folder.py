@@ -15,9 +15,9 @@ import pytest
 pytest.importorskip("distributed")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from piforest import PreferenceIsolationForest  # noqa: E402
+from piforest import PreferenceIsolationForest, cli  # noqa: E402
 from piforest.datasets import make_lines  # noqa: E402
-from piforest.distributed import _folder, connect, score_folder  # noqa: E402
+from piforest.distributed import _cluster, _folder, connect, score_folder  # noqa: E402
 
 SMALL = {"n_models": 150, "n_estimators": 5, "max_samples": 32, "pool_size": 100}
 WAIT = 120
@@ -203,6 +203,77 @@ def test_what_cannot_be_is_said_before_the_work(client, detector, tmp_path):
     (tmp_path / "a.parquet").touch()
     with pytest.raises(ValueError, match="must be another one"):
         score_folder(detector, tmp_path, tmp_path, client, ["a", "b"], model="m")
+
+
+def command_line(*args):
+    return cli.main(["score", *map(str, args)])
+
+
+@pytest.fixture
+def model(detector, tmp_path):
+    detector.save(tmp_path / "model.pif")
+    return tmp_path / "model.pif"
+
+
+def test_the_command_line_scores_a_folder_and_goes_on_where_it_stopped(
+    cluster, detector, table, source, model, capsys
+):
+    out = source.parent / "out"
+    asked = (source, "--model", model, "--out", out, "--dask", cluster[0])
+    (source / "part2.parquet").rename(source.parent / "later.parquet")
+    (source / "part2.parquet").write_bytes(b"no Parquet file")
+    assert command_line(*asked) == 1
+    told = capsys.readouterr()
+    assert told.err.splitlines() == [told.err.strip()]
+    assert told.err.startswith("piforest: part2.parquet failed: ")
+    assert "files       3 of 4 scored" in told.out
+    assert "rows        800 in columns a, b" in told.out
+    (source.parent / "later.parquet").replace(source / "part2.parquet")
+    assert command_line(*asked, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["done"] == ["part2.parquet"]
+    assert answer["skipped"] == [name for name in FILES if name != "part2.parquet"]
+    assert answer["rows"] == 400
+    check(out, table, detector)
+
+
+def test_a_cluster_of_this_machine_is_started_and_ended(detector, table, source, model, tmp_path):
+    command = [
+        sys.executable, "-m", "piforest", "score", source, "--model", model, "--out",
+        tmp_path / "out", "--dask", "local", "--jobs", "2",
+    ]  # fmt: skip
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert told.returncode == 0, told.stderr
+    assert told.stderr == ""
+    assert "cluster     2 workers, 2 threads" in told.stdout
+    check(tmp_path / "out", table, detector)
+
+
+def test_a_scheduler_that_is_not_there_is_one_line_on_the_command_line(
+    source, model, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(_cluster, "TIMEOUT", 1.0)
+    asked = (source, "--model", model, "--out", tmp_path / "out")
+    assert command_line(*asked, "--dask", "tcp://127.0.0.1:9") == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("piforest: no Dask scheduler answers at 'tcp://127.0.0.1:9'")
+    assert len(told.err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--dask needs --out"),
+        (["--out", "out", "--delimiter", ";"], "no --delimiter; leave it out"),
+        (["--out", "out", "--columns", "a,q"], "none of 4 files can be scored"),
+    ],
+)
+def test_options_that_a_folder_cannot_have_are_named(source, model, capsys, options, message):
+    assert command_line(source, "--model", model, "--dask", "local", *options) == 1
+    told = capsys.readouterr()
+    assert message in told.err
+    assert len(told.err.splitlines()) == 1
 
 
 def test_a_worker_that_dies_while_it_writes_costs_nothing_but_time(

@@ -39,10 +39,10 @@ def score_on_cluster(
     failed."""
     source, out = Path(args.file), args.out
     _check(args)
-    _hush()
     from ..distributed import connect, score_folder
 
-    names = pick(_any_table(source))
+    _hush()
+    names = _columns(source, pick)
     start = time.perf_counter()
     with connect(args.dask, None if args.jobs == -1 else args.jobs) as client:
         _say_cluster(output, client)
@@ -71,18 +71,18 @@ def _hush() -> None:
     dask.config.set({"distributed.logging.distributed": "critical"})
 
 
-def _any_table(folder: Path) -> Table:
-    """No rows of the first file that can be read: for its columns."""
+def _columns(folder: Path, pick: Callable[[Table], list[str]]) -> list[str]:
+    """Those of the first file that has what it takes; the others are then asked for the same."""
     from ..distributed import parquet_files
     from ..files import parquet
 
     failures = []
     for name in parquet_files(folder):
         try:
-            return parquet.read_group(folder / name, 0, 0, 1)
+            return pick(parquet.read_group(folder / name, 0, 0, 1))
         except ValueError as error:
             failures.append(error)
-    raise ValueError(f"none of the {len(failures)} files can be read; the first: {failures[0]}")
+    raise ValueError(f"none of {len(failures)} files can be scored; the first: {failures[0]}")
 
 
 def _fingerprint(model: Path) -> str:

@@ -12,12 +12,15 @@ TIMEOUT = 10.0
 
 
 @contextmanager
-def connect(address: str, workers: int | None = None, timeout: float = TIMEOUT) -> Iterator[Any]:
+def connect(
+    address: str, workers: int | None = None, timeout: float | None = None
+) -> Iterator[Any]:
     """A client of the scheduler at `address`, such as tcp://host:8786; or with "local" of a
     cluster on this machine, with `workers` processes (as many as there are cores, if None) of
-    one thread each, that ends with the block."""
+    one thread each, that ends with the block. timeout: in seconds, 10 if None."""
     from distributed import Client, LocalCluster
 
+    timeout = TIMEOUT if timeout is None else timeout
     if address == "local":
         with (
             LocalCluster(  # type: ignore[no-untyped-call]
