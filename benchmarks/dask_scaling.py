@@ -18,7 +18,7 @@ import time
 
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster, wait
+from distributed import Client, LocalCluster
 
 from piforest import PIF, PreferenceIsolationForest
 from piforest.datasets import make_lines
@@ -44,8 +44,13 @@ def measure(detector, X: np.ndarray, workers: int, runs: int) -> dict[str, objec
         ) as cluster,
         Client(cluster) as client,
     ):
-        array = client.persist(da.from_array(X, chunks=(CHUNK, X.shape[1])))
-        wait(array)
+        blocks = [X[start : start + CHUNK] for start in range(0, len(X), CHUNK)]
+        array = da.concatenate(
+            [
+                da.from_delayed(future, shape=block.shape, dtype=X.dtype)
+                for future, block in zip(client.scatter(blocks), blocks)
+            ]
+        )
         for address in client.scheduler_info(n_workers=-1)["workers"]:
             few = detector.anomaly_score(da.from_array(X[:512], chunks=(256, X.shape[1])))
             client.compute(few, workers=[address], allow_other_workers=False).result()

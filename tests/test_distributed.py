@@ -181,6 +181,9 @@ def test_a_folder_of_parquet_files_gets_a_column_of_scores(few, tmp_path):
     found = lazy.compute()
     assert np.array_equal(found["score"], expected)
     assert found["name"].tolist() == table["name"].tolist()
+    array = lazy[["a", "b"]].to_dask_array()
+    detector = DETECTORS["default"]().fit(array)
+    assert np.array_equal(detector.anomaly_score(array).compute(), expected)
 
 
 @pytest.mark.usefixtures("here")
@@ -236,8 +239,11 @@ def test_what_is_wrong_is_said_at_once_or_with_the_partition(fitted, few, many):
         named.predict(dd.from_pandas(frame(few).rename(columns={"a": "c"}), npartitions=2))
     with pytest.raises(ValueError, match="p_values needs a detector with own_votes=False"):
         DETECTORS["PIF"]().fit(few).p_values(da.from_array(few))
-    with pytest.raises(ValueError, match="it has 1 axis"):
-        fitted.predict(da.zeros(10))
+    for call in (fitted.predict, DETECTORS["default"]().fit):
+        with pytest.raises(ValueError, match="rows with columns, got one of 1 axes"):
+            call(da.zeros(10))
+        with pytest.raises(ValueError, match="rows with columns, got a Delayed"):
+            call(dask.delayed(few))
     for bad, word in ((np.nan, "NaN"), (np.inf, "infinity")):
         holes = many.copy()
         holes[45_000, 1] = bad

@@ -44,11 +44,17 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns")
 
 
+def check_rows(X: Any) -> None:
+    axes = getattr(X, "ndim", None)
+    if not (isinstance(axes, int) and axes == 2):
+        what = f"one of {axes} axes" if isinstance(axes, int) else f"a {type(X).__name__}"
+        raise ValueError(f"X must be a Dask array or data frame of rows with columns, got {what}.")
+
+
 def settled(X: Any) -> Any:
     """X with partitions that are the same for whatever is asked of it next: Dask joins those of
     Parquet files, more of them the fewer columns are read."""
-    if X.ndim != 2:
-        raise ValueError(f"X must be a Dask array or data frame of rows, it has {X.ndim} axis.")
+    check_rows(X)
     return X if hasattr(X, "chunks") else X.optimize()
 
 
