@@ -3,7 +3,7 @@
     python benchmarks/dask_scaling.py                        a million points, 1 and 2 workers
     python benchmarks/dask_scaling.py --points 100000 --workers 1 2 4
 
-Workers are processes of one thread. The points lie on the workers before the clock starts, and
+Workers are processes of one thread, as `piforest score --dask local` starts them. The points lie on the workers before the clock starts, and
 each worker has scored a few of them, so that nothing is compiled or loaded while it runs. What
 is measured is from the call to all scores here: wall seconds, CPU seconds and peak memory of
 the workers. Run it on an idle machine with as many cores as workers.
@@ -18,10 +18,10 @@ import time
 
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
 
 from piforest import PIF, PreferenceIsolationForest
 from piforest.datasets import make_lines
+from piforest.distributed import connect
 from piforest.distributed._model import Parcel
 
 CHUNK = 25_000
@@ -38,12 +38,7 @@ def used() -> tuple[float, float]:
 
 
 def measure(detector, X: np.ndarray, workers: int, runs: int) -> dict[str, object]:
-    with (
-        LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with connect("local", workers) as client:
         blocks = [X[start : start + CHUNK] for start in range(0, len(X), CHUNK)]
         array = da.concatenate(
             [

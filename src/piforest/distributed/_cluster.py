@@ -9,6 +9,9 @@ from typing import Any
 
 # Seconds until a scheduler that does not answer, or has nobody to work, is given up.
 TIMEOUT = 10.0
+# Dask has workers give memory back to the system at once. Tables of distances come and go with
+# every block, and asking for it again took a quarter of the time.
+_KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 
 
 @contextmanager
@@ -18,11 +21,13 @@ def connect(
     """A client of the scheduler at `address`, such as tcp://host:8786; or with "local" of a
     cluster on this machine, with `workers` processes (as many as there are cores, if None) of
     one thread each, that ends with the block. timeout: in seconds, 10 if None."""
+    import dask.config
     from distributed import Client, LocalCluster
 
     timeout = TIMEOUT if timeout is None else timeout
     if address == "local":
         with (
+            dask.config.set(_KEEP_MEMORY),
             LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=workers, threads_per_worker=1, processes=True,
                 dashboard_address="127.0.0.1:0",
