@@ -3,10 +3,11 @@
     python benchmarks/dask_scaling.py                        a million points, 1 and 2 workers
     python benchmarks/dask_scaling.py --points 100000 --workers 1 2 4
 
-Workers are processes of one thread, as `piforest score --dask local` starts them. The points lie on the workers before the clock starts, and
-each worker has scored a few of them, so that nothing is compiled or loaded while it runs. What
-is measured is from the call to all scores here: wall seconds, CPU seconds and peak memory of
-the workers. Run it on an idle machine with as many cores as workers.
+Workers are processes of one thread, as `piforest score --dask local` starts them. The points
+lie on the workers before the clock starts, and each worker has scored a few of them, so that
+nothing is compiled or loaded while it runs. What is measured is from the call to all scores
+here: wall seconds, CPU seconds and peak memory of the workers. Run it on an idle machine with
+as many cores as workers.
 """
 
 from __future__ import annotations

@@ -201,8 +201,9 @@ def test_what_cannot_be_is_said_before_the_work(client, detector, tmp_path):
     with pytest.raises(FileNotFoundError, match="has no Parquet files"):
         score_folder(detector, tmp_path, tmp_path / "b", client, ["a", "b"], model="m")
     (tmp_path / "a.parquet").touch()
-    with pytest.raises(ValueError, match="must be another one"):
-        score_folder(detector, tmp_path, tmp_path, client, ["a", "b"], model="m")
+    for out in (tmp_path, tmp_path / "scored"):
+        with pytest.raises(ValueError, match="output folder must lie outside of"):
+            score_folder(detector, tmp_path, out, client, ["a", "b"], model="m")
 
 
 def command_line(*args):

@@ -82,8 +82,8 @@ def score_folder(
     with the report after each file.
     """
     files = parquet_files(source)
-    if source.resolve() == out.resolve():
-        raise ValueError(f"the output folder must be another one than {source}.")
+    if source.resolve() in (out.resolve(), *out.resolve().parents):
+        raise ValueError(f"the output folder must lie outside of {source}, got {out}.")
     out.mkdir(parents=True, exist_ok=True)
     job = _Job(source, out, list(names), model, drop_missing, force)
     return _Run(detector, job, client, files, watch).all()
