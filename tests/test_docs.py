@@ -19,6 +19,7 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/conventions.md",
+    "docs/distributed.md",
     "docs/extending.md",
     "docs/reproduction/index.md",
     "docs/reproduction/beyond.md",

@@ -8,7 +8,6 @@ from piforest import PreferenceIsolationForest
 from piforest._random import Stream
 from piforest.sampling import get_sampler
 from piforest.sampling.local import auto_scale
-from piforest.sampling.mixed import neighbourhood
 
 RNG = np.random.default_rng(0)
 SCATTERED = RNG.uniform(size=(400, 2))
@@ -268,14 +267,3 @@ def test_a_detector_with_it_is_saved_with_its_options(name, options, given, tmp_
     loaded = PreferenceIsolationForest.load(tmp_path / "m")
     assert loaded.sampler == sampler
     assert np.array_equal(loaded.anomaly_score(SCATTERED), detector.anomaly_score(SCATTERED))
-
-
-def test_neighbours_of_many_points_are_looked_for_among_50_000():
-    X = np.random.default_rng(0).normal(size=(60_000, 2))
-    rows = neighbourhood(len(X))
-    assert len(rows) == 50_000
-    samples = get_sampler("mixed").draw(X, 3, 400, Stream(3))
-    assert np.isin(samples[1::2], rows).all()
-    assert not np.isin(samples[::2], rows).all()
-    few = get_sampler("mixed").draw(X[rows], 3, 400, Stream(3))
-    assert np.array_equal(samples[1::2], rows[few[1::2]])

@@ -8,8 +8,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ._clusters import add_cluster, score_on_cluster
 from ._input import add_table
 from ._options import add_common, auto_or_positive, file
 from ._output import Output
@@ -47,18 +49,23 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the rows of FILE in their order with the columns score and anomaly; the format is "
         "told by the name, without an ending that of FILE",
     )  # fmt: skip
+    add_cluster(parser)
     add_common(parser)
 
 
-def run(args: argparse.Namespace, output: Output) -> None:
+def run(args: argparse.Namespace, output: Output) -> int:
     from ..estimators import load
 
-    args.out = out_like(args.out, args.file)
-    output.check_new(args.out)
+    if args.dask is None:
+        args.out = out_like(args.out, args.file)
+        output.check_new(args.out)
     detector = load(args.model).set_params(n_jobs=args.jobs, verbose=0)
     if args.threshold != "auto":
         detector.set_threshold(args.threshold)
     fitted = _forget_names(detector)
+    if args.dask is not None:
+        pick = partial(_columns, args, detector=detector, fitted=fitted)
+        return score_on_cluster(args, output, detector, pick)
     start = time.perf_counter()
     with ExitStack() as stack:
         tally = _Tally(-float(detector.offset_), output)
@@ -71,6 +78,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         if tally.rows == tally.skipped:
             raise ValueError(f"{args.file}: no row has all of {', '.join(tally.names)}.")
     _tell(args, output, detector, tally, time.perf_counter() - start)
+    return 0
 
 
 def _forget_names(detector: Any) -> list[str] | None:

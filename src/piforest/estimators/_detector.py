@@ -27,6 +27,7 @@ from .._validation import (
 )
 from ..forest import FlatForest, PooledForest
 from ..protocols import Floats, Ints, Metric
+from ._partitioned import SomeRows, by_partition, in_memory, is_dask
 from ._storage import load_detector, save_detector
 
 # So many rows of a memory map are validated and held at once.
@@ -84,9 +85,13 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[np.int64]:
         """Fit and label the training points: -1 for anomalies, +1 for the rest."""
+        if is_dask(X):
+            lazy: NDArray[np.int64] = self.fit(X, y, **fit_params).predict(X)
+            return lazy
         labels: NDArray[np.int64] = self.fit(X, y, **fit_params).labels_
         return labels
 
+    @by_partition
     def anomaly_score(self, X: Any) -> Floats:
         """The paper's score of each row, (n,) in (0, 1], high = anomalous.
 
@@ -117,14 +122,17 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return (self.anomaly_score(block) for block in blocks)
 
+    @by_partition
     def score_samples(self, X: Any) -> Floats:
         """The negative of `anomaly_score`: scikit-learn's sign, low = anomalous."""
         return -self.anomaly_score(X)
 
+    @by_partition
     def decision_function(self, X: Any) -> Floats:
         """`score_samples(X) - offset_`: negative for anomalies."""
         return self.score_samples(X) - self.offset_
 
+    @by_partition
     def predict(self, X: Any) -> NDArray[np.int64]:
         """-1 for anomalies, +1 for the rest."""
         labels: NDArray[np.int64] = np.where(on_host(self.decision_function(X)) < 0, -1, 1)
@@ -140,7 +148,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "forest_")
         check_contamination(contamination)
         self.contamination = contamination
-        self._set_threshold(X)
+        self._set_threshold(in_memory(X))
         return self
 
     def set_threshold(self, threshold: float) -> Self:
@@ -220,11 +228,11 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self._known["scores"], self._training = scores, None
 
     def _score_training(self) -> Floats:
-        if self._training is None:
+        if self._training is None or isinstance(self._training, SomeRows):
             raise AttributeError(
                 f"the scores of the {self._n_training} training points were not computed before "
-                "this model was saved or copied, and it does not hold the points; "
-                "anomaly_score(X) and predict(X) take them."
+                "this model was saved or copied, or it was fitted to a Dask collection, and it "
+                "does not hold the points; anomaly_score(X) and predict(X) take them."
             )
         with Progress(self.verbose).stage(f"scores of {self._n_training} points"):
             scores = self._run(self._training, "scores")

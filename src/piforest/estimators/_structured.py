@@ -25,6 +25,7 @@ from ..structures import (
     relative_distances,
 )
 from ._detector import Detector
+from ._partitioned import by_partition, in_memory
 from .embedding import PreferenceEmbedding
 
 
@@ -82,6 +83,11 @@ class StructuredDetector(Detector):
                 "p_values needs a detector with own_votes=False and one of the metrics tanimoto, "
                 "jaccard, ruzicka and cosine: others cannot be compared with random points."
             )
+        self.null_scores_  # noqa: B018  before the detector travels, so that no worker has to
+        return self._p_values(X)
+
+    @by_partition
+    def _p_values(self, X: Any) -> Floats:
         p = labels.p_values(on_host(self.anomaly_score(X)), self.null_scores_)
         return like(p, X)  # type: ignore[no-any-return]
 
@@ -96,7 +102,7 @@ class StructuredDetector(Detector):
         >>> print(detector.explain(X[:1])[0])  # doctest: +ELLIPSIS
         normal (score ...): on structure ... (line, ... points), ... sigmas (...) away.
         """
-        X = on_host(X)
+        X = on_host(in_memory(X))
         points, scores = self._rows_to_score(X), self.anomaly_score(X)
         p = labels.p_values(scores, self.null_scores_) if self._has_null else None
         return explanations(points, scores, p, -self.offset_, self.structures_)

@@ -178,7 +178,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self, X: Any, quality: Any, groups: Any, rows: Ints | None, keep: bool
     ) -> list[BandTable | None]:
         """Fit, and return the tables of bands of the families, None where they were not made or
-        are not to be kept. `rows` are those that bands are measured on."""
+        are not to be kept. `rows` are those that stand for all: that models are drawn from, and
+        bands are measured on."""
         forget_fit(self)
         families = resolve_families(self.family)
         sampler = resolve_sampler(self.sampler)
@@ -195,6 +196,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             "quality": _column("quality", quality, len(X), np.float64),
             "groups": _column("groups", groups, len(X), None),
         }
+        rows = subset(stream, len(X)) if rows is None else rows
+        if len(rows) < len(X):
+            keep, X = False, X[rows]
+            columns = {name: None if part is None else part[rows] for name, part in columns.items()}
         drawn, self.n_degenerate_ = [], 0
         for at, (family, size) in enumerate(_apportioned(families, n_models)):
             # The first of several families draws what it would alone.
@@ -209,13 +214,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                     if len(families) == 1:
                         raise
                     raise NoModels(f"{error} Or leave {family.name!r} out of the list.") from None
-            drawn.append(models)
+            drawn.append(replace(models, samples=rows[models.samples]))
             self.n_degenerate_ += degenerate
-        rows = subset(stream, len(X)) if rows is None else rows
         own = own_models(drawn)
-        self.models_, tables = self._scaled(
-            X, drawn, own, rows, stream.child("sigma"), keep, device
-        )
+        self.models_, tables = self._scaled(X, drawn, own, stream.child("sigma"), keep, device)
         self._own = None if self.own_votes else own
         self.n_models_ = sum(len(models) for models in drawn)
         self._n_features_out = self.n_models_
@@ -262,7 +264,6 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         X: Floats,
         drawn: list[ModelSet],
         own: OwnModels,
-        rows: Ints,
         stream: Stream,
         keep: bool,
         device: Any,
@@ -275,14 +276,10 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             with Progress(self.verbose).stage("sigma"):
                 self.sigma_ = self._from_few(X, drawn, stream) if given is None else given
             return self._fixed(drawn), [None] * len(drawn)
-        whole = len(rows) == len(X)
         owns = [own] if len(drawn) == 1 else [own_models([models]) for models in drawn]
         with Progress(self.verbose).stage("width and weight of each model"):
-            seen = X if whole else X[rows]
             measured = [
-                self._measured(
-                    seen, models, its_own, widths_of(models.family, X), keep and whole, device
-                )
+                self._measured(X, models, its_own, widths_of(models.family, X), keep, device)
                 for models, its_own in zip(drawn, owns)
             ]
         self.bands_, tables = [bands for bands, _ in measured], [table for _, table in measured]

@@ -17,6 +17,7 @@ from ..forest import PooledForest
 from ..metrics import as_rows, resolve_metric
 from ..models import ModelSet
 from ..protocols import Floats, Metric
+from ._partitioned import training_data
 from ._structured import StructuredDetector
 from .embedding import PreferenceEmbedding, auto_models
 
@@ -178,7 +179,8 @@ class PreferenceIsolationForest(StructuredDetector):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, *, quality: Any = None, groups: Any = None) -> Self:
-        """Fit to X (n, d). y is ignored; quality and groups (n,) go to the sampler."""
+        """Fit to X (n, d). y is ignored; quality and groups (n,) go to the sampler. Of a Dask
+        collection only the rows that are looked at are gathered."""
         forget_fit(self)
         self._check_forest_params()
         check_choice("path", self.path, PATHS)
@@ -186,12 +188,16 @@ class PreferenceIsolationForest(StructuredDetector):
         device = self._resolve_device(metric, None)
         X = on_host(X)
         stream = Stream.from_random_state(self.random_state)
-        points = validate_data(self, X, dtype=np.float64, order="C", ensure_min_samples=2)
-        self.embedding_ = self._embedding(stream, len(points))
+        data = training_data(X, stream, self.pool_size, quality, groups)
+        points = validate_data(self, data.X, dtype=np.float64, order="C", ensure_min_samples=2)
+        X = data.among_all(points)
+        self.embedding_ = self._embedding(stream, len(X))
         auto = isinstance(self.contamination, str) and not self.own_votes
-        few = subset(stream, len(points))
-        tables = self.embedding_._fit(X, quality, groups, few, keep=auto)
-        X = points
+        few = subset(stream, len(X))
+        tables = self.embedding_._fit(
+            data.X, data.quality, data.groups, data.places(few), keep=auto
+        )
+        self.embedding_.models_ = [data.numbered(each) for each in self.embedding_.models_]
         chosen = choose(stream.child("pool"), len(X), self.pool_size)
         self._points = X[chosen]
         # Copies, so that X may change; all of X where it is small enough.

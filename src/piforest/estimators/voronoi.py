@@ -26,6 +26,7 @@ from ..forest import PooledForest
 from ..metrics import METRICS, as_rows, resolve_metric
 from ..protocols import Floats, Metric
 from ._detector import Detector
+from ._partitioned import training_data
 
 _NOT_NEGATIVE = ("tanimoto", "jaccard", "ruzicka", "precomputed")
 
@@ -134,12 +135,14 @@ class VoronoiForest(Detector):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Grow the forest on X; y is ignored."""
+        """Grow the forest on X; y is ignored. Of a Dask collection, whose rows have to be vectors,
+        only the rows that are looked at are gathered."""
         forget_fit(self)
         self._check_forest_params()
         metric = resolve_metric(self.metric)
         stream = Stream.from_random_state(self.random_state)
-        rows = self._rows(on_host(X), metric, reset=True)
+        data = training_data(on_host(X), stream, self.pool_size)
+        rows = data.among_all(self._rows(data.X, metric, reset=True))
         chosen = choose(stream.child("pool"), len(rows), self.pool_size)
         device = self._resolve_device(metric, rows)
         pool = chosen if metric.name == "precomputed" else rows[chosen]

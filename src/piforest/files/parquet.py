@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,10 +43,41 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
             raise ValueError(f"{path} has no rows.")
         step = block_rows(rows, len(file.schema_arrow.names), total)
         for batch in file.iter_batches(batch_size=step):
-            arrow = pa.Table.from_batches([batch])
-            columns = {name: _numpy(pa, arrow.column(name)) for name in arrow.column_names}
-            yield Table(columns, str(path), Form(arrow, columns), done + 1, total)
+            yield _table(pa, path, pa.Table.from_batches([batch]), done + 1, total)
             done += len(batch)
+
+
+def row_groups(path: Path) -> list[int]:
+    """How many rows each of the parts has that can be read alone."""
+    _, pq = _packages()
+    with _clear_errors(path), pq.ParquetFile(path) as file:
+        _check_names(path, file.schema_arrow.names)
+        return [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+
+
+def read_group(
+    path: Path,
+    group: int,
+    start: int = 0,
+    rows: int | None = None,
+    columns: Sequence[str] | None = None,
+) -> Table:
+    """Rows of one part from `start` on, at most so many; of a file without parts, no rows."""
+    pa, pq = _packages()
+    with _clear_errors(path), pq.ParquetFile(path) as file:
+        parts = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+        known = [name for name in columns or file.schema_arrow.names
+                 if name in file.schema_arrow.names]  # fmt: skip
+        if parts:
+            arrow = file.read_row_group(group, columns=known).slice(start, rows)
+        else:
+            arrow = file.schema_arrow.empty_table().select(known)
+        return _table(pa, path, arrow, sum(parts[:group]) + start + 1)
+
+
+def _table(pa: Any, path: Path, arrow: Any, first_row: int, total: int | None = None) -> Table:
+    columns = {name: _numpy(pa, arrow.column(name)) for name in arrow.column_names}
+    return Table(columns, str(path), Form(arrow, columns), first_row, total)
 
 
 def _check_names(path: Path, names: list[str]) -> None:

@@ -10,7 +10,7 @@ from scipy.spatial import KDTree
 
 from .._kernels.neighbours import among_nearest
 from .._kernels.random import distinct_below
-from .._random import Stream, below, choose, mix, subset
+from .._random import Stream, below, choose, mix
 from .._threads import allowed, in_threads
 from ..protocols import Floats, Ints
 from ._common import refuse, uniform
@@ -29,9 +29,8 @@ class MixedSampler:
     A local sample is a random point and k - 1 of its K nearest neighbours, K
     log-uniform between k and n: small structures are found as well as large
     ones, without a scale to choose. Beyond 2,000 points, more than 512 neighbours
-    are taken from a fixed random 2,000 of the points, as many as lie as near. Beyond
-    50,000 points, local samples are those of a fixed random 50,000: the nearest of a
-    million points lie within the noise of each other, and the cost does not grow with n.
+    are taken from a fixed random 2,000 of the points, as many as lie as near; so a
+    draw costs O(s log n).
     """
 
     name: ClassVar[str] = "mixed"
@@ -49,15 +48,8 @@ class MixedSampler:
         refuse(self.name, quality=quality, groups=groups)
         out = uniform(stream, len(X), size, n_samples)
         if size > 1:
-            rows = neighbourhood(len(X))
-            numbers = np.arange(1, n_samples, 2)
-            out[1::2] = rows[_local(X[rows], size, numbers, stream.child("local"))]
+            out[1::2] = _local(X, size, np.arange(1, n_samples, 2), stream.child("local"))
         return out
-
-
-def neighbourhood(n: int) -> Ints:
-    """The rows among which neighbours are looked for, ascending; the same for every seed."""
-    return subset(Stream(0).child("neighbourhood"), n)
 
 
 def _local(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:

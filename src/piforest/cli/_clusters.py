@@ -1,0 +1,157 @@
+"""`piforest score --dask`: a folder of Parquet files on a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._output import Output
+
+if TYPE_CHECKING:
+    from ..distributed import Report
+    from ..files import Table
+
+_WIDE = 30
+_TEXT_OPTIONS = ("delimiter", "header", "decimal", "array")
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dask", metavar="ADDRESS",
+        help="score a folder of Parquet files on a Dask cluster: FILE and --out are folders that "
+        "all of its workers see, ADDRESS is that of the scheduler, such as tcp://host:8786, or "
+        "'local' for --jobs processes of this machine. A second run skips finished files",
+    )  # fmt: skip
+
+
+def score_on_cluster(
+    args: argparse.Namespace,
+    output: Output,
+    detector: Any,
+    pick: Callable[[Table], list[str]],
+) -> int:
+    """pick: the columns of a table that are the points. Returns the exit code: 1 if a file
+    failed."""
+    source, out = Path(args.file), args.out
+    _check(args)
+    from ..distributed import connect, score_folder
+
+    _hush()
+    names = _columns(source, pick)
+    start = time.perf_counter()
+    with connect(args.dask, None if args.jobs == -1 else args.jobs) as client:
+        _say_cluster(output, client)
+        bar = _Bar(output)
+        report = score_folder(
+            detector, source, out, client, names, model=_fingerprint(args.model),
+            drop_missing=args.drop_missing, force=output.force, watch=bar.show,
+        )  # fmt: skip
+        bar.clear()
+    _tell(args, output, detector, names, report, time.perf_counter() - start)
+    return 1 if report.failed else 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.out is None:
+        raise ValueError("--dask needs --out, the folder that the scored files go to.")
+    for name in _TEXT_OPTIONS:
+        if getattr(args, name) is not None:
+            raise ValueError(f"--dask takes Parquet files, which have no --{name}; leave it out.")
+
+
+def _hush() -> None:
+    """Dask tells of every worker that comes and goes; a file that fails is told by us."""
+    import dask.config
+
+    dask.config.set({"distributed.logging.distributed": "critical"})
+
+
+def _columns(folder: Path, pick: Callable[[Table], list[str]]) -> list[str]:
+    """Those of the first file that has what it takes; the others are then asked for the same."""
+    from ..distributed import parquet_files
+    from ..files import parquet
+
+    failures = []
+    for name in parquet_files(folder):
+        try:
+            return pick(parquet.read_group(folder / name, 0, 0, 1))
+        except ValueError as error:
+            failures.append(error)
+    raise ValueError(f"none of {len(failures)} files can be scored; the first: {failures[0]}")
+
+
+def _fingerprint(model: Path) -> str:
+    return hashlib.blake2b(model.read_bytes(), digest_size=16).hexdigest()
+
+
+def _say_cluster(output: Output, client: Any) -> None:
+    threads = client.nthreads().values()
+    output.say(f"cluster     {len(threads)} workers, {sum(threads)} threads")
+    output.say(f"dashboard   {client.dashboard_link}")
+
+
+class _Bar:
+    """How many of the files are done, on a terminal."""
+
+    def __init__(self, output: Output) -> None:
+        self.shows = bool(output.verbose)
+
+    def show(self, report: Report) -> None:
+        filled = _WIDE * report.seen // report.files
+        self._write(
+            f"\r\x1b[Kpiforest: [{'#' * filled}{'.' * (_WIDE - filled)}] {report.seen:,} of "
+            f"{report.files:,} files, {report.counts.rows:,} rows"
+        )
+
+    def clear(self) -> None:
+        self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        if self.shows:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def _tell(
+    args: argparse.Namespace,
+    output: Output,
+    detector: Any,
+    names: list[str],
+    report: Report,
+    seconds: float,
+) -> None:
+    rows, skipped, anomalies = report.counts
+    n, threshold = rows - skipped, -float(detector.offset_)
+    before = f"; {len(report.skipped):,} were finished before" if report.skipped else ""
+    lack = f"; {skipped:,} more lack a number" if skipped else ""
+    output.say(f"files       {len(report.done):,} of {report.files:,} scored{before}")
+    output.say(f"rows        {n:,} in columns {', '.join(names)}{lack}")
+    output.say(f"model       {args.model}, a {type(detector).__name__}")
+    output.say(f"anomalies   {anomalies:,} of {n:,} score above {threshold:.3f}")
+    output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")
+    output.say(f"\nwrote {args.out}")
+    output.result(
+        {
+            "source": args.file,
+            "model": str(args.model),
+            "class": type(detector).__name__,
+            "columns": names,
+            "files": report.files,
+            "done": sorted(report.done),
+            "skipped": sorted(report.skipped),
+            "failed": dict(sorted(report.failed.items())),
+            "rows": rows,
+            "skipped_rows": skipped,
+            "threshold": threshold,
+            "anomalies": anomalies,
+            "seconds": seconds,
+            "written": {"out": str(args.out)},
+        }
+    )
+    for name, reason in sorted(report.failed.items()):
+        print(f"piforest: {name} failed: {reason}", file=sys.stderr)

@@ -1,0 +1,64 @@
+"""A cluster to work on: one that runs already, or one of this machine's own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Seconds until a scheduler that does not answer, or has nobody to work, is given up.
+TIMEOUT = 10.0
+# Dask has workers give memory back to the system at once. Tables of distances come and go with
+# every block, and asking for it again took a quarter of the time.
+_KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
+
+
+@contextmanager
+def connect(
+    address: str, workers: int | None = None, timeout: float | None = None
+) -> Iterator[Any]:
+    """A client of the scheduler at `address`, such as tcp://host:8786; or with "local" of a
+    cluster on this machine, with `workers` processes (as many as there are cores, if None) of
+    one thread each, that ends with the block. timeout: in seconds, 10 if None."""
+    import dask.config
+    from distributed import Client, LocalCluster
+
+    timeout = TIMEOUT if timeout is None else timeout
+    if address == "local":
+        with (
+            dask.config.set(_KEEP_MEMORY),
+            LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=workers, threads_per_worker=1, processes=True,
+                dashboard_address="127.0.0.1:0",
+            ) as cluster,
+            Client(cluster) as client,  # type: ignore[no-untyped-call]
+        ):  # fmt: skip
+            yield client
+        return
+    client = _client(Client, address, timeout)
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=timeout)
+        except TimeoutError:
+            raise OSError(
+                f"the Dask scheduler at {address} has no workers; start some with "
+                f"`dask worker {address}`."
+            ) from None
+        yield client
+
+
+def _client(kind: Any, address: str, timeout: float) -> Any:
+    # What it logs of each attempt says less than the error below.
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        return kind(address, timeout=timeout)
+    except (OSError, ValueError, TypeError) as error:
+        raise OSError(
+            f"no Dask scheduler answers at {address!r} within {timeout:g} s; start one with "
+            "`dask scheduler`, or use 'local' for a cluster on this machine."
+        ) from error
+    finally:
+        logger.setLevel(level)
