@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
 from piforest import cli
-from piforest.datasets import make_cones, make_planes
+from piforest.datasets import make_cones, make_cylinders, make_planes
 from piforest.files import read_table
 
 plyfile = pytest.importorskip("plyfile")
@@ -88,16 +89,25 @@ def test_points_without_a_coordinate_stay_grey_and_unscored(scene, tmp_path, cap
     assert table.numbers(RGB)[5].tolist() == [128, 128, 128]
 
 
-def test_families_with_normals_find_their_columns(tmp_path, capsys):
-    made = make_cones(2, sizes=80, random_state=0)
+@pytest.mark.parametrize(
+    ("make", "family"),
+    [
+        (make_cones, ["cone"]),
+        (partial(make_cylinders, normals=True), ["cylinder", "--option", "normals=true"]),
+    ],
+)
+def test_families_with_normals_find_their_columns(make, family, tmp_path, capsys):
+    made = make(2, sizes=80, random_state=0)
     names = ("x", "y", "z", "nx", "ny", "nz")
-    write_ply(tmp_path / "scan.ply", dict(zip(names, made.data.astype(np.float32).T)))
-    plot = tmp_path / "p.png"
+    columns = dict(zip(names, made.data.astype(np.float32).T))
+    write_ply(tmp_path / "scan.ply", {"time": columns["x"].copy(), **columns})
+    out, plot = tmp_path / "scored.ply", tmp_path / "p.png"
     code, told, err = run(
-        capsys, tmp_path / "scan.ply", "--family", "cone", "--plot", plot, "--json"
+        capsys, tmp_path / "scan.ply", "--family", *family, "--plot", plot, "--out", out, "--json"
     )
     assert (code, err) == (0, "")
     assert json.loads(told)["columns"] == list(names)
+    assert roc_auc_score(made.target == 0, read_table(out).numbers(["score"])[:, 0]) > 0.95
     assert plot.exists()
 
 

@@ -385,7 +385,7 @@ def test_progress_is_shown_on_a_terminal_alone(lines):
     command = [sys.executable, "-m", "piforest", "detect", str(lines), "--family", "line"]
     plain = subprocess.run(command, capture_output=True, text=True, check=True)
     assert plain.stderr == ""
-    for extra, shown in (([], True), (["--quiet"], False), (["--json"], False)):
+    for extra, shown in (([], True), (["--json"], False)):
         ours, theirs = pty.openpty()
         subprocess.run(
             [*command, *extra], stdout=subprocess.PIPE, stderr=theirs, text=True, check=True

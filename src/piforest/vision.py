@@ -88,7 +88,7 @@ def filter_matches(
     >>> float(np.mean(pair.target[kept.mask] > 0).round(2))  # of what is kept, true matches
     1.0
 
-    With indices into points, as COLMAP stores them; in one picture a point may match twice:
+    With indices into the points of each image, as COLMAP stores them:
 
     >>> points1, points2 = pair.data[:, :2], pair.data[::-1, 2:]
     >>> pairs = [(i, len(points2) - 1 - i) for i in range(len(points1))]

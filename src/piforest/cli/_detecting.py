@@ -195,7 +195,7 @@ def listed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Rows as an aligned table."""
     head = ["row", "score", *rows[0]["values"]]
     lines = [head] + [
-        [f"{row['row']:,}", f"{row['score']:.3f}", *map(_short, row["values"].values())]
+        [str(row["row"]), f"{row['score']:.3f}", *map(_short, row["values"].values())]
         for row in rows
     ]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
