@@ -359,5 +359,5 @@ def test_rows_are_chosen_alike_piece_by_piece(monkeypatch):
     words = _random.mix(stream.key, np.arange(5000))
     expected = np.sort(np.argsort(words)[:300])
     for words_at_once in (100, 299, 300, 4999, 5000, 10**6):
-        monkeypatch.setattr(_random, "_WORDS", words_at_once)
+        monkeypatch.setattr(_random, "_CHUNK", words_at_once)
         assert np.array_equal(choose(stream, 5000, 300), expected)
