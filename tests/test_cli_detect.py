@@ -104,6 +104,26 @@ def test_threads_change_nothing_and_seeds_do(lines, capsys):
     assert answers[0] != answers[2]
 
 
+def test_another_device_finds_the_same(lines, tmp_path, capsys):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    answers = []
+    for device in ("cpu", "torch"):
+        model, out = tmp_path / f"{device}.pif", tmp_path / f"{device}.csv"
+        options = ["--device", device, "--json", "--model", model, "--out", out]
+        answer = json.loads(run(capsys, "detect", lines, "--family", "line", *options)[1])
+        answers.append((answer["anomalies"], answer["sigma"], len(answer["structures"])))
+        scored = tmp_path / f"again_{device}.csv"
+        assert run(capsys, "score", lines, "--model", model, "--out", scored, "--quiet")[0] == 0
+        assert [row["anomaly"] for row in rows_of(scored)] == [r["anomaly"] for r in rows_of(out)]
+    assert answers[0] == answers[1]
+
+
+def test_an_unknown_device_is_told(lines, capsys):
+    code, _, err = run(capsys, "detect", lines, "--family", "line", "--device", "gpu")
+    assert code == 1
+    assert "device must be 'cpu', 'cuda', 'cuda:N', 'auto' or 'torch', got 'gpu'." in err
+
+
 def test_quiet_prints_nothing(lines, tmp_path, capsys):
     out = tmp_path / "scores.csv"
     assert run(capsys, "detect", lines, "--family", "line", "--quiet", "--out", out) == (0, "", "")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._output import Output
+from ._output import Output, StatusLine
 
 if TYPE_CHECKING:
     from ..distributed import Report
@@ -46,12 +46,13 @@ def score_on_cluster(
     start = time.perf_counter()
     with connect(args.dask, None if args.jobs == -1 else args.jobs) as client:
         _say_cluster(output, client)
-        bar = _Bar(output)
+        line = StatusLine(output)
         report = score_folder(
             detector, source, out, client, names, model=_fingerprint(args.model),
-            drop_missing=args.drop_missing, force=output.force, watch=bar.show,
+            drop_missing=args.drop_missing, force=output.force,
+            watch=lambda report: line.show(_progress(report)),
         )  # fmt: skip
-        bar.clear()
+        line.clear()
     _tell(args, output, detector, names, report, time.perf_counter() - start)
     return 1 if report.failed else 0
 
@@ -95,26 +96,11 @@ def _say_cluster(output: Output, client: Any) -> None:
     output.say(f"dashboard   {client.dashboard_link}")
 
 
-class _Bar:
-    """How many of the files are done, on a terminal."""
-
-    def __init__(self, output: Output) -> None:
-        self.shows = bool(output.verbose)
-
-    def show(self, report: Report) -> None:
-        filled = _WIDE * report.seen // report.files
-        self._write(
-            f"\r\x1b[Kpiforest: [{'#' * filled}{'.' * (_WIDE - filled)}] {report.seen:,} of "
-            f"{report.files:,} files, {report.counts.rows:,} rows"
-        )
-
-    def clear(self) -> None:
-        self._write("\r\x1b[K")
-
-    def _write(self, text: str) -> None:
-        if self.shows:
-            sys.stderr.write(text)
-            sys.stderr.flush()
+def _progress(report: Report) -> str:
+    """How many of the files are done."""
+    filled = _WIDE * report.seen // report.files
+    bar = "#" * filled + "." * (_WIDE - filled)
+    return f"[{bar}] {report.seen:,} of {report.files:,} files, {report.counts.rows:,} rows"
 
 
 def _tell(

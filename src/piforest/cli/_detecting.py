@@ -85,6 +85,7 @@ def detector_from(args: argparse.Namespace, families: Sequence[Any], output: Out
         contamination=args.contamination,
         n_models=args.models or "auto",
         n_estimators=args.trees,
+        device=args.device,
         n_jobs=args.jobs,
         random_state=args.seed,
         verbose=output.verbose,

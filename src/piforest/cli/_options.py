@@ -21,6 +21,11 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=jobs, default=-1, metavar="N",
         help="threads, -1 for all cores; results do not depend on it (default: %(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--device", default="cpu", metavar="NAME",
+        help="what computes: cpu; cuda or cuda:1, a GPU through PyTorch; auto, a GPU where there "
+        "is one (default: %(default)s)",
+    )  # fmt: skip
 
 
 def add_seed(parser: argparse.ArgumentParser, default: int = 0) -> None:

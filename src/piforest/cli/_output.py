@@ -54,6 +54,24 @@ class Output:
                 raise FileExistsError(f"{path} is there already; --force overwrites it.")
 
 
+class StatusLine:
+    """One line on a terminal that is written over again; nothing elsewhere."""
+
+    def __init__(self, output: Output) -> None:
+        self.shows = bool(output.verbose)
+
+    def show(self, text: str) -> None:
+        self._write(f"\r\x1b[Kpiforest: {text}")
+
+    def clear(self) -> None:
+        self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        if self.shows:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
 def _print(text: str) -> None:
     try:
         print(text, flush=True)

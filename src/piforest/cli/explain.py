@@ -97,7 +97,7 @@ def _loaded(args: argparse.Namespace) -> _Loaded:
     from ..estimators import PreferenceIsolationForest
 
     detector = PreferenceIsolationForest.load(args.model)
-    detector.set_params(n_jobs=args.jobs)
+    detector.set_params(device=args.device, n_jobs=args.jobs)
     return _Loaded(detector, list(detector.__dict__.pop("feature_names_in_", ())) or None)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ._clusters import add_cluster, score_on_cluster
 from ._input import add_table
 from ._options import add_common, auto_or_positive, file
-from ._output import Output
+from ._output import Output, StatusLine
 from ._writing import out_like, rehearse
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.dask is None:
         args.out = out_like(args.out, args.file)
         output.check_new(args.out)
-    detector = load(args.model).set_params(n_jobs=args.jobs, verbose=0)
+    detector = load(args.model).set_params(device=args.device, n_jobs=args.jobs, verbose=0)
     if args.threshold != "auto":
         detector.set_threshold(args.threshold)
     fitted = _forget_names(detector)
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
             if tally.rows == 0 and args.out is not None:
                 writer = _open(stack, args.out, block, tally.threshold)
             _score(args, detector, block, names, tally, writer)
-        tally.done()
+        tally.line.clear()
         if tally.rows == tally.skipped:
             raise ValueError(f"{args.file}: no row has all of {', '.join(tally.names)}.")
     _tell(args, output, detector, tally, time.perf_counter() - start)
@@ -167,7 +166,7 @@ class _Tally:
     """What the summary needs of all blocks, and the count on a terminal."""
 
     def __init__(self, threshold: float, output: Output) -> None:
-        self.threshold, self.shows = threshold, bool(output.verbose)
+        self.threshold, self.line = threshold, StatusLine(output)
         self.rows = self.skipped = self.anomalies = 0
         self.names: list[str] = []
         self.score_names: list[str] = []
@@ -191,15 +190,7 @@ class _Tally:
         text = f"{self.rows:,} rows"
         if total is not None:
             text += f" of {total:,} [{'=' * (_BAR * self.rows // total):<{_BAR}}]"
-        self._write(f"\r\x1b[Kpiforest: {text}")
-
-    def done(self) -> None:
-        self._write("\r\x1b[K")
-
-    def _write(self, text: str) -> None:
-        if self.shows:
-            sys.stderr.write(text)
-            sys.stderr.flush()
+        self.line.show(text)
 
 
 def _tell(
