@@ -23,6 +23,8 @@ from ._samples import has_repeats
 
 # Twice as many as a detector draws by itself, so that all of its models stay.
 _KEPT = 20_000
+# Log-densities that differ by less, relative to their size, are the same.
+_SAME = 1e-11
 # So many samples are tried before an estimator is said to learn from none.
 _TRIED = 20
 # What an estimator may raise where a sample does not do.
@@ -293,7 +295,10 @@ class LearnedFamily:
     @staticmethod
     def _density(model: Any, X: Floats, _: None) -> Floats:
         estimator, best = model
-        return np.asarray(np.sqrt(2 * np.maximum(0, best - estimator.score_samples(X))))
+        gap = best - estimator.score_samples(X)
+        # The densest row itself: BLAS rounds differently for other blocks, and the root would
+        # make 1e-7 of the last digit.
+        return np.asarray(np.sqrt(2 * np.where(gap > _SAME * max(1.0, abs(best)), gap, 0.0)))
 
     def __repr__(self) -> str:
         more = "" if self._codimension is None else f", codimension={self._codimension}"

@@ -73,11 +73,11 @@ def _local(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
     work = ((X, candidates, seeds, limits, part, ranks, out[:, 1:]) for part in parts)
     list(in_threads(among_nearest, work, len(parts), len(parts)))
     if listed.any():
-        _from_lists(X, seeds, K, ranks, np.flatnonzero(listed), out)
+        _from_lists(X, seeds, ranks, np.flatnonzero(listed), out)
     return out
 
 
-def _from_lists(X: Floats, seeds: Ints, K: Ints, ranks: Ints, samples: Ints, out: Ints) -> None:
+def _from_lists(X: Floats, seeds: Ints, ranks: Ints, samples: Ints, out: Ints) -> None:
     """The same from lists of the nearest points, each class twice as long as the one before."""
     tree = KDTree(X)
     # No neighbour is needed beyond the last that was drawn.
@@ -86,7 +86,7 @@ def _from_lists(X: Floats, seeds: Ints, K: Ints, ranks: Ints, samples: Ints, out
     work: list[tuple[Any, ...]] = []
     for power in np.unique(classes):
         some = samples[classes == power]
-        width = int(min(2**power, K[some].max()))
+        width = int(2**power)
         parts = np.array_split(some, 1 + len(some) * width // _LIST_PORTION)
         work.extend((tree, X, seeds, ranks, part, width, out) for part in parts)
     list(in_threads(_from_list, work, allowed(), len(work)))
