@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import scipy.sparse
 from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines
 from piforest.families import list_families
+from piforest.families.line import Line
+from piforest.metrics.overlap import Tanimoto
 
 torch = pytest.importorskip(
     "torch", reason="PyTorch is not installed: pip install 'piforest[gpu]'", exc_type=ImportError
@@ -76,27 +79,66 @@ def test_several_families_are_as_on_the_cpu():
     assert len(cpu.structures_) == len(other.structures_)
 
 
-def test_a_family_of_ones_own_is_measured_on_the_host():
-    class Own:
-        """A line without a formula."""
+class Farther(Line):
+    """A family of one's own, without a formula of its own."""
 
-        def __init__(self):
-            from piforest.families import get_family
+    def residuals(self, X, params):
+        return 3 * super().residuals(X, params)
 
-            self._line = get_family("line")
-            self.name, self.n_features, self.max_models = "own", None, 1
-            self.symmetries = frozenset()
 
-        def __getattr__(self, name):
-            if name in ("formula", "prepared") or name.startswith("_"):
-                raise AttributeError(name)
-            return getattr(self._line, name)
+class Unsteady(Line):
+    """Its last bits depend on the block that a row is in, as those of BLAS do."""
 
-    own = Own()
+    def residuals(self, X, params):
+        return super().residuals(X, params) * (1 + 1e-9 * len(X))
+
+
+class Signed(Line):
+    def residuals(self, X, params):
+        return super().residuals(X, params) - 1
+
+
+class Closer(Tanimoto):
+    """A metric of one's own with the name of another."""
+
+    def pairwise(self, A, B):
+        return super().pairwise(A, B) ** 4
+
+
+@pytest.mark.parametrize("family", [Farther(), Unsteady()])
+def test_a_family_of_ones_own_is_measured_on_the_host(family):
     cpu, other = (
-        laws.fitted(PreferenceIsolationForest, own, X, device=device) for device in ("cpu", "torch")
+        laws.fitted(PreferenceIsolationForest, family, X, device=device)
+        for device in ("cpu", "torch")
     )
     assert np.array_equal(cpu.path_lengths(X), other.path_lengths(X))
+    for n in (1, 33, 200):
+        assert np.array_equal(other.path_lengths(X[:n]), cpu.path_lengths(X)[:n])
+
+
+def test_a_family_that_breaks_its_protocol_is_told_on_every_device():
+    for device in ("cpu", "torch"):
+        with pytest.raises(ValueError, match="must not be negative or NaN"):
+            PreferenceIsolationForest(Signed(), device=device, **OPTIONS).fit(X)
+
+
+def test_kernels_of_ones_own_are_told():
+    def triangle(r, sigma):
+        return 1 - r / (3 * sigma)
+
+    for cls in (PreferenceIsolationForest, PreferenceEmbedding):
+        with pytest.raises(ValueError, match="is computed on the CPU only; use device='cpu', or a"):
+            cls("line", kernel=triangle, device="torch", **OPTIONS).fit(X)
+        cls("line", kernel=triangle, device="auto", **OPTIONS).fit(X)
+
+
+def test_a_fit_that_finds_the_device_full_says_so(monkeypatch):
+    def full(*args):
+        raise torch.OutOfMemoryError("full")
+
+    monkeypatch.setattr("piforest._torch.scorer.grow", full)
+    with pytest.raises(MemoryError, match="no memory left for this fit; use device='cpu', or"):
+        PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
 
 
 def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
@@ -150,14 +192,33 @@ def test_tensors_go_in_and_come_out(device):
     assert str(detector.explain(tensor[:1])[0]) == str(detector.explain(X[:1])[0])
 
 
-def test_tensors_of_float32_are_taken(detector):
-    ours = detector.anomaly_score(torch.as_tensor(X, dtype=torch.float32))
-    assert np.array_equal(ours.numpy(), detector.anomaly_score(X.astype(np.float32)))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
+def test_tensors_of_any_real_numbers_are_taken(detector, dtype):
+    tensor = (torch.as_tensor(X) * 8).to(dtype)
+    expected = detector.anomaly_score(tensor.double().numpy())
+    assert np.array_equal(detector.anomaly_score(tensor).numpy(), expected)
+    again = PreferenceIsolationForest("line", **OPTIONS)
+    assert torch.is_tensor(again.fit_predict(tensor))
+
+
+def test_arrays_that_cannot_be_written_to_are_taken_without_a_warning(detector):
+    still = X.copy()
+    still.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(still)
+        assert np.array_equal(again.anomaly_score(still), detector.anomaly_score(X))
 
 
 def test_bad_tensors_are_told(detector):
     with pytest.raises(ValueError, match=r"rows with 2 columns, as in fit; got shape \(3, 5\)"):
         detector.anomaly_score(torch.zeros(3, 5))
+    with pytest.raises(ValueError, match="dense tensor of real numbers, got complex numbers"):
+        detector.anomaly_score(torch.zeros(3, 2, dtype=torch.complex64))
+    with pytest.raises(ValueError, match=r"dense tensor of real numbers, got torch\.sparse_coo"):
+        detector.anomaly_score(torch.zeros(3, 2).to_sparse())
+    with pytest.raises(ValueError, match=r"X must be a dense tensor, got torch\.sparse_coo"):
+        PreferenceIsolationForest("line").fit(torch.eye(5).to_sparse())
     with pytest.raises(ValueError, match="NaN or infinity"):
         detector.anomaly_score(torch.full((3, 2), torch.nan))
     with pytest.raises(ValueError, match="at least 1 row"):
@@ -168,12 +229,12 @@ def test_a_model_moves_between_devices(detector, tmp_path):
     expected = detector.path_lengths(X)
     detector.save(tmp_path / "model.pif")
     loaded = PreferenceIsolationForest.load(tmp_path / "model.pif")
-    assert loaded.device == "torch"
+    assert loaded.device == loaded.embedding_.device == "cpu"
     copied = pickle.loads(pickle.dumps(detector))
     assert "_on_device" not in vars(copied)
     for model in (loaded, copied):
-        assert np.array_equal(model.path_lengths(X), expected)
-        assert np.array_equal(model.set_params(device="cpu").path_lengths(X), expected)
+        for device in ("torch", "cpu", "torch"):
+            assert np.array_equal(model.set_params(device=device).path_lengths(X), expected)
 
 
 def test_a_fitted_pool_is_the_same_on_the_host():
@@ -218,6 +279,8 @@ def test_missing_pytorch_is_told(monkeypatch):
 
 
 def test_metrics_of_the_cpu_alone_are_told():
+    with pytest.raises(ValueError, match="metric 'tanimoto' is computed on the CPU only"):
+        PreferenceIsolationForest("line", metric=Closer(), device="torch", **OPTIONS).fit(X)
     with pytest.raises(ValueError, match="metric 'ruzicka' is computed on the CPU only"):
         PreferenceIsolationForest("line", metric="ruzicka", device="torch", **OPTIONS).fit(X)
 

@@ -19,7 +19,12 @@ def is_tensor(X: Any) -> bool:
 
 def on_host(X: Any) -> Any:
     """A tensor as a NumPy array; anything else as it is."""
-    return X.detach().cpu().numpy() if is_tensor(X) else X
+    if not is_tensor(X):
+        return X
+    if X.is_sparse or str(X.layout) != "torch.strided":
+        raise ValueError(f"X must be a dense tensor, got {X.layout}; X.to_dense() is one.")
+    X = X.detach().cpu()
+    return (X.double() if X.is_floating_point() else X).numpy()
 
 
 def like(values: Any, X: Any) -> Any:

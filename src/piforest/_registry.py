@@ -10,6 +10,15 @@ from typing import Any
 from ._validation import unknown_name
 
 
+def keeps_up(kind: type, extra: str, base: str) -> bool:
+    """Does the member `extra` of a class know of its member `base`? Not if a subclass changed
+    `base` alone."""
+    owner = {}
+    for each in reversed(kind.__mro__):
+        owner.update({name: each for name in (extra, base) if name in vars(each)})
+    return {extra, base} <= set(owner) and issubclass(owner[extra], owner[base])
+
+
 @dataclass(frozen=True)
 class Registry:
     """What `kind` of thing, and where each name lives: "package.module:Class"."""

@@ -59,7 +59,9 @@ class SparseRows:
     def is_sound(self) -> bool:
         """Does every index point somewhere? For rows read from a file."""
         if not (
-            self.indptr.dtype == np.int64
+            self.indptr.ndim == self.indices.ndim == self.data.ndim == 1
+            and len(self.indptr) > 0
+            and self.indptr.dtype == np.int64
             and self.indices.dtype == index_dtype(self.n_columns)
             and self.data.dtype in (np.int8, np.float64)
             and self.indptr[0] == 0

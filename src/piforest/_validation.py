@@ -52,6 +52,9 @@ def unknown_name(parameter: str, value: Any, known: Sequence[str]) -> ValueError
 
 def check_tensor(X: Any, n_features: int) -> None:
     """What scikit-learn's validation says of arrays, for a tensor on its device."""
+    if str(X.layout) != "torch.strided" or X.is_complex():
+        what = "complex numbers" if X.is_complex() else X.layout
+        raise ValueError(f"X must be a dense tensor of real numbers, got {what}.")
     if X.ndim != 2 or X.shape[1] != n_features:
         raise ValueError(
             f"X must be a tensor of rows with {n_features} columns, as in fit; got shape "
@@ -63,12 +66,12 @@ def check_tensor(X: Any, n_features: int) -> None:
         raise ValueError("X contains NaN or infinity; drop or fill these rows.")
 
 
-def check_device_metric(metric: str, known: Sequence[str]) -> None:
-    if metric not in known:
-        raise ValueError(
-            f"metric {metric!r} is computed on the CPU only; use device='cpu', or one of the "
-            f"metrics {', '.join(known)}."
-        )
+def on_cpu_only(kind: str, given: Any, known: Sequence[str]) -> ValueError:
+    """What a device other than the CPU does not know."""
+    return ValueError(
+        f"{kind} {getattr(given, 'name', given)!r} is computed on the CPU only; use device='cpu', "
+        f"or a built-in {kind}: {', '.join(known)}."
+    )
 
 
 def check_choice(parameter: str, value: Any, known: Sequence[str]) -> str:

@@ -75,6 +75,11 @@ def list_kernels() -> list[str]:
     return KERNELS.names()
 
 
+def knows_kernel(kernel: Any) -> bool:
+    """Is it a built-in one, which other devices than the CPU know too?"""
+    return isinstance(kernel, str) or KERNELS.name_of(kernel) is not None
+
+
 def resolve_kernel(kernel: Any) -> Kernel:
     """A name, or any function (r, sigma) that does not increase in r.
 

@@ -12,10 +12,12 @@ from .._kernels.scales import NO_BAND
 from ..models import ModelSet, OwnModels
 from ..protocols import Floats
 from ..scales import Bands, BandTable, bands_of, fits_table, widths_of
+from ._memory import to_device, worded
 from .preferences import ALIGNED, DeviceOwn
 from .residuals import DeviceModels, compiled
 
-_BLOCK_ROWS = {"cuda": 8192, "cpu": 256}
+# What the residuals of a block of rows may take.
+_BLOCK_BYTES = {"cuda": 2**30, "cpu": 2**25}
 
 
 class DeviceBands:
@@ -54,13 +56,15 @@ def measure_bands(
     X: Floats, models: ModelSet, own: OwnModels, widths: Floats, device: Any, *, keep: bool
 ) -> tuple[Bands, BandTable | None]:
     """`piforest.scales.measure_bands` on a device."""
+    codimension = models.family.codimension(X.shape[1])
     if keep and fits_table(len(X), len(models)):
         table = _table(X, models, own, widths, device)
-        return bands_of(table.counts, widths, models, models.family.codimension(X.shape[1])), table
-    bands = DeviceBands(models, own, widths, device)
-    counts: Any = sum(_counts(bands.bins(block)) for block in _blocks(X, device))
-    counts = counts.cpu().numpy()
-    return bands_of(counts, widths, models, models.family.codimension(X.shape[1])), None
+        return bands_of(table.counts, widths, models, codimension), table
+    with worded(device):
+        bands = DeviceBands(models, own, widths, device)
+        counts: Any = sum(_counts(bands.bins(block)) for block in _blocks(X, len(models), device))
+        counts = counts.cpu().numpy()
+    return bands_of(counts, widths, models, codimension), None
 
 
 def band_table(X: Floats, models: ModelSet, own: OwnModels, device: Any) -> BandTable:
@@ -74,7 +78,7 @@ def _table(X: Floats, models: ModelSet, own: OwnModels, widths: Floats, device: 
     # What is pinned is copied to ten times as fast.
     bins = torch.empty((len(X), len(models)), dtype=torch.uint8, pin_memory=device.type == "cuda")
     start = 0
-    for block in _blocks(X, device):
+    for block in _blocks(X, len(models), device):
         held = bands.bins(block)
         counts = counts + _counts(held)
         bins[start : start + len(block)] = held
@@ -82,7 +86,7 @@ def _table(X: Floats, models: ModelSet, own: OwnModels, widths: Floats, device: 
     return BandTable(widths, bins.numpy(), counts.cpu().numpy())
 
 
-def _blocks(X: Floats, device: Any) -> Iterator[Any]:
-    size = _BLOCK_ROWS[device.type]
+def _blocks(X: Floats, m: int, device: Any) -> Iterator[Any]:
+    size = max(32, min(8192, _BLOCK_BYTES[device.type] // (8 * m)))
     for start in range(0, len(X), size):
-        yield torch.as_tensor(X[start : start + size], device=device)
+        yield to_device(X[start : start + size], device)

@@ -12,6 +12,7 @@ import torch
 from .._rows import UNIT, SparseRows, index_dtype
 from ..models import ModelSet, OwnModels
 from ..protocols import Floats, Kernel
+from ._memory import to_device, worded
 from .residuals import DeviceModels, compiled
 from .words import mix, ordered
 
@@ -30,7 +31,7 @@ class DevicePreferences:
         binary: bool,
         device: Any,
     ) -> None:
-        self.kernel, self.binary, self.device = kernel, binary, device
+        self.binary, self.device = binary, device
         self.n_columns = sum(len(part) for part in models)
         widths = [-(-len(part) // ALIGNED) * ALIGNED for part in models]
         starts = np.concatenate([[0], np.cumsum(widths)])
@@ -57,7 +58,14 @@ class DevicePreferences:
 
     def rows_of(self, X: Floats) -> SparseRows:
         """Preferences of rows of the host, on the host."""
-        return self.to_rows(self.embed(torch.as_tensor(X, device=self.device))[0])
+        with worded(self.device):
+            return self.to_rows(self.embed(to_device(X, self.device))[0])
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes; more where residuals come from the host."""
+        on_host = any(not part.models.has_formula for part in self.parts)
+        return self.width * (17 if on_host else 1)
 
     def to_rows(self, P: Any) -> SparseRows:
         """The same as `SparseRows` on the host. Zeros are not stored."""

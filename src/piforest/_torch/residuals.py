@@ -11,27 +11,26 @@ from typing import Any, cast
 import numpy as np
 import torch
 
+from .._registry import keeps_up
 from ..families import prepared_params
-from ..models import ModelSet
-from ..protocols import Floats
+from ..models import ModelSet, residual_blocks
 
 
 class DeviceModels:
     """The models of one family as columns on a device, filled up to `width` with the last one."""
 
     def __init__(self, models: ModelSet, width: int, device: Any) -> None:
-        self.family, self.params = models.family, models.params
-        self.width = width
+        self.family, self.models, self.width = models.family, models, width
         self.theta: Any = None
         if self.has_formula:
-            prepared = prepared_params(self.family, self.params)
+            prepared = prepared_params(self.family, models.params)
             last = np.repeat(prepared[-1:], width - len(prepared), axis=0)
             columns = np.ascontiguousarray(np.concatenate([prepared, last]).T)
             self.theta = torch.as_tensor(columns, device=device)
 
     @property
     def has_formula(self) -> bool:
-        return hasattr(self.family, "formula")
+        return keeps_up(type(self.family), "formula", "residuals")
 
     def then(self, step: Any, X: Any, *others: Any) -> Any:
         """step(residuals (r, width), *others), in one compiled piece where there is a formula.
@@ -43,9 +42,11 @@ class DeviceModels:
         return step(self._on_host(X), *others)
 
     def _on_host(self, X: Any) -> Any:
-        R: Floats = np.asarray(self.family.residuals(X.cpu().numpy(), self.params), np.float64)
-        filled = np.pad(R, ((0, 0), (0, self.width - R.shape[1])), constant_values=np.inf)
-        return torch.as_tensor(filled, device=X.device)
+        """Checked, and in blocks of one size, as on the CPU."""
+        R = np.full((len(X), self.width), np.inf)
+        for rows, part in residual_blocks(X.cpu().numpy(), [self.models]):
+            R[rows, : len(self.models)] = part
+        return torch.as_tensor(R, device=X.device)
 
 
 @lru_cache(maxsize=128)

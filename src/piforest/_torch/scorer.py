@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._device import PREFERENCE_METRICS, VECTOR_METRICS
 from .._progress import Progress
 from .._random import Stream
 from .._rows import SparseRows
-from .._validation import check_device_metric, warn_user
+from .._validation import warn_user
 from ..forest import FlatForest
 from ..protocols import Floats, Kernel
+from ._memory import to_device
 from .distances import (
     TABLE,
     binary,
@@ -101,7 +101,7 @@ class _Scorer:
     def _blocks(self, X: Any, size: int) -> Iterator[tuple[Any, int]]:
         """Blocks of X on the device, filled up with the last row, and how many rows count."""
         for start in range(0, len(X), size):
-            part = torch.as_tensor(X[start : start + size]).to(self.device, torch.float64)
+            part = to_device(X[start : start + size], self.device)
             extra = -len(part) % _LEAST_ROWS
             yield torch.cat([part, part[-1:].expand(extra, -1)]), len(part)
 
@@ -119,7 +119,6 @@ class PreferenceScorer(_Scorer):
     """Preferences of a block, its products with the pool, look-ups."""
 
     def __init__(self, models: Any, kernel: Kernel, own: Any, metric: str, device: Any) -> None:
-        check_device_metric(metric, PREFERENCE_METRICS)
         self.metric, self.device = metric, device
         self.preferences = DevicePreferences(models, kernel, own, binary(metric), device)
 
@@ -160,18 +159,17 @@ class PreferenceScorer(_Scorer):
 
     @property
     def _row_bytes(self) -> int:
-        return self.preferences.width + 4 * len(self.pool)
+        return self.preferences.row_bytes + 4 * len(self.pool)
 
 
 class VectorScorer(_Scorer):
     """Distances of dense rows to the pool, look-ups."""
 
     def __init__(self, metric: str, pool: Any, device: Any) -> None:
-        check_device_metric(metric, VECTOR_METRICS)
         if not isinstance(pool, np.ndarray):
             raise ValueError("a device takes dense rows; use device='cpu', or X.toarray().")
         self.metric, self.device = metric, device
-        self.pool = torch.as_tensor(pool, device=device)
+        self.pool = to_device(pool, device)
 
     def take_pool(
         self, forest: FlatForest, stream: Stream, n_trees: int

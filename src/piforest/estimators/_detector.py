@@ -88,7 +88,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if is_dask(X):
             lazy: NDArray[np.int64] = self.fit(X, y, **fit_params).predict(X)
             return lazy
-        labels: NDArray[np.int64] = self.fit(X, y, **fit_params).labels_
+        labels: NDArray[np.int64] = like(self.fit(X, y, **fit_params).labels_, X)
         return labels
 
     @by_partition

@@ -103,6 +103,10 @@ def _fits(models: ModelSet, d: int, own: Any) -> bool:
         )
     ):
         return False
+    usable = np.isfinite(models.scale) & (models.scale > 0)
+    usable &= np.isfinite(models.weight) & (models.weight >= 0)
+    if not (usable.all() and models.weight.max() > 0):
+        return False
     if models.family is own:
         return True  # it is asked whether it knows these models
     if models.family.sample_size(d) != k:

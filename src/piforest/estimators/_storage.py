@@ -262,7 +262,9 @@ def _unpack_embedding(header: dict[str, Any], arrays: Arrays, own: Any) -> Any:
 
 
 def _encoded(params: dict[str, Any], families: list[Any]) -> dict[str, Any]:
-    return {name: _encode(name, value, families) for name, value in params.items()}
+    # Where a model is loaded there may be other devices.
+    kept = {name: value for name, value in params.items() if name != "device"}
+    return {name: _encode(name, value, families) for name, value in kept.items()}
 
 
 def _decoded(params: dict[str, Any], own: Any) -> dict[str, Any]:

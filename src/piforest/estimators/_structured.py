@@ -11,9 +11,11 @@ from .. import labels, thresholds
 from .._device import PREFERENCE_METRICS, like, on_host, resolve_device
 from .._kernels import trees
 from .._random import Stream, subset
-from .._validation import check_enough_rows, warn_user
+from .._validation import check_enough_rows, on_cpu_only, warn_user
 from ..explain import Explanation, explanations
+from ..metrics import METRICS
 from ..models import own_models
+from ..preferences import knows_kernel
 from ..protocols import Bools, Floats, Metric
 from ..structures import (
     REACH,
@@ -34,6 +36,7 @@ class StructuredDetector(Detector):
 
     embedding_: PreferenceEmbedding
     own_votes: bool
+    kernel: Any
 
     # Set by fit: the points of the pool, and those that stand for all training points.
     _points: Floats
@@ -178,7 +181,11 @@ class StructuredDetector(Detector):
         return np.sort(self._run(self._null_points(), "scores"))
 
     def _resolve_device(self, metric: Metric, rows: Any) -> Any:
-        return resolve_device(self.device, able=metric.name in PREFERENCE_METRICS)
+        known = METRICS.name_of(metric) in PREFERENCE_METRICS
+        device = resolve_device(self.device, able=known and knows_kernel(self.kernel))
+        if device is not None and not known:
+            raise on_cpu_only("metric", metric, PREFERENCE_METRICS)
+        return device
 
     def _fitted_scorer(self, device: Any) -> Any:
         new = self._new_scorer(device, self.forest_.metric)

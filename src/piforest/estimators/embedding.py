@@ -25,11 +25,12 @@ from .._validation import (
     check_magnitude,
     check_positive,
     forget_fit,
+    on_cpu_only,
     warn_user,
 )
 from ..families import resolve_families
 from ..models import ModelSet, OwnModels, draw_models, own_models
-from ..preferences import embed, resolve_kernel
+from ..preferences import embed, knows_kernel, list_kernels, resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily
 from ..sampling import resolve_sampler
 from ..scales import (
@@ -185,7 +186,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         sampler = resolve_sampler(self.sampler)
         self.kernel_ = resolve_kernel(self.kernel)
         self._check_params(len(families))
-        device = resolve_device(self.device)
+        device = self._resolve_device()
         stream = Stream.from_random_state(self.random_state)
         X = validate_data(self, on_host(X), dtype=np.float64, order="C", ensure_min_samples=2)
         check_magnitude(X)
@@ -227,7 +228,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Preferences, a sparse array of float32, shape (n, m), values in [0, 1]; for a tensor, a
         sparse tensor in the same layout on its device."""
         check_is_fitted(self, "models_")
-        device = resolve_device(self.device)
+        device = self._resolve_device()
         rows = validate_data(self, on_host(X), dtype=np.float64, order="C", reset=False)
         if device is None:
             parts = self._in_blocks(rows, self._embed)
@@ -235,6 +236,14 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             parts = list(self._embed_on(rows, device))
         P = stacked_csr(parts, self.n_jobs)
         return sparse_tensor(P, X) if is_tensor(X) else P
+
+    def _resolve_device(self) -> Any:
+        """The torch device that computes; None for the CPU."""
+        known = knows_kernel(self.kernel)
+        device = resolve_device(self.device, able=known)
+        if device is not None and not known:
+            raise on_cpu_only("kernel", self.kernel, list_kernels())
+        return device
 
     def _embed_on(self, X: Floats, device: Any) -> Iterator[SparseRows]:
         """Blocks of preferences, computed on a device other than the CPU."""

@@ -227,7 +227,10 @@ class PreferenceIsolationForest(StructuredDetector):
         """The same on a device other than the CPU."""
         scorer = self._new_scorer(device, metric)
         forest = self._empty_forest(len(self._points), soft=self.path == "soft")
-        with Progress(self.verbose).stage(f"preferences, distances and trees on {device}"):
+        from .._torch._memory import worded
+
+        stage = Progress(self.verbose).stage(f"preferences, distances and trees on {device}")
+        with stage, worded(device):
             pool, grown, scores = scorer.take_pool(self._points, forest, stream, self.n_estimators)
         self.forest_ = PooledForest(metric, pool, grown)
         self._on_device = scorer
@@ -319,7 +322,7 @@ class PIF(PreferenceIsolationForest):
         "auto" is 10 n, at most 10,000.
     kernel : {"gaussian", "paper", "binary"}, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the formula as printed, exp(-r^2 / sigma); or 1.
-    n_estimators, max_samples, pool_size, contamination, n_jobs, random_state, verbose
+    n_estimators, max_samples, pool_size, contamination, device, n_jobs, random_state, verbose
         As in `PreferenceIsolationForest`.
 
     Examples

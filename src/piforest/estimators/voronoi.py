@@ -21,6 +21,7 @@ from .._validation import (
     check_table,
     forget_fit,
     objects_or_none,
+    on_cpu_only,
 )
 from ..forest import PooledForest
 from ..metrics import METRICS, as_rows, resolve_metric
@@ -144,8 +145,8 @@ class VoronoiForest(Detector):
         data = training_data(on_host(X), stream, self.pool_size)
         rows = data.among_all(self._rows(data.X, metric, reset=True))
         chosen = choose(stream.child("pool"), len(rows), self.pool_size)
-        device = self._resolve_device(metric, rows)
         pool = chosen if metric.name == "precomputed" else rows[chosen]
+        device = self._resolve_device(metric, pool)
         if device is None:
             D = self._grow(metric, pool, rows[chosen], stream.child("trees"))
             scores = self.forest_.scores(rows[chosen], D)
@@ -166,8 +167,11 @@ class VoronoiForest(Detector):
         return scores  # type: ignore[no-any-return]
 
     def _resolve_device(self, metric: Metric, rows: Any) -> Any:
-        able = metric.name in VECTOR_METRICS and isinstance(rows, np.ndarray)
-        return resolve_device(self.device, able)
+        known = METRICS.name_of(metric) in VECTOR_METRICS
+        device = resolve_device(self.device, able=known and isinstance(rows, np.ndarray))
+        if device is not None and not known:
+            raise on_cpu_only("metric", metric, VECTOR_METRICS)
+        return device
 
     def _fitted_scorer(self, device: Any) -> Any:
         scorer = self._new_scorer(device, self.forest_.metric, self.forest_.pool)

@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from .._kernels import trees as kernels
 from .._random import Stream
+from .._registry import keeps_up
 from .._rows import SparseRows
 from .._validation import check_table
 from ..protocols import Bools, Floats, Metric
@@ -44,7 +45,8 @@ class PooledForest:
     def grow(
         self, D: Floats, n_estimators: int, stream: Stream, n_jobs: int | None
     ) -> PooledForest:
-        """The same pool with trees, from D (pool, pool); in parallel, with the same result."""
+        """The same pool with trees, from D (pool, pool); in parallel, with the same result. By
+        joblib, so that a cluster can be asked to grow them."""
         parts = min(effective_n_jobs(n_jobs), n_estimators)
         cuts = [n_estimators * k // parts for k in range(parts + 1)]
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -60,10 +62,7 @@ class PooledForest:
     def knows_half(self) -> bool:
         """Can the metric leave out half of the pool's own table? Not if a subclass changed the
         distances of the class that can."""
-        owner = {}
-        for kind in reversed(type(self.metric).__mro__):
-            owner.update({name: kind for name in ("upper", "pairwise") if name in vars(kind)})
-        return "upper" in owner and issubclass(owner["upper"], owner["pairwise"])
+        return keeps_up(type(self.metric), "upper", "pairwise")
 
     @property
     def block_rows(self) -> int:

@@ -1,0 +1,29 @@
+"""What travels to a device, and what does not fit there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def to_device(X: Any, device: Any) -> Any:
+    """Rows as float64 on the device. PyTorch warns of arrays that it cannot write to."""
+    if isinstance(X, np.ndarray) and not X.flags.writeable:
+        X = X.copy()
+    return torch.as_tensor(X).to(device, torch.float64)
+
+
+@contextmanager
+def worded(device: Any) -> Iterator[None]:
+    """A device that is full is told in words."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise MemoryError(
+            f"device {device} has no memory left for this fit; use device='cpu', or fewer models "
+            "or a smaller pool."
+        ) from error
