@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
@@ -180,8 +181,12 @@ def test_rows_without_numbers_fail_their_file_or_stay_unscored(client, detector,
     report = run(detector, source, client, drop_missing=True)
     assert report.done == ["part1.parquet"]
     assert report.counts.skipped == 1
+    # The others lack no number, and are the same either way.
+    assert len(report.skipped) == 3
     found = pd.read_parquet(source.parent / "out" / "part1.parquet")
     assert found["score"].isna().tolist() == holes["b"].isna().tolist()
+    report = run(detector, source, client)
+    assert "other settings" in report.failed["part1.parquet"]
 
 
 def test_files_of_another_model_are_kept_unless_forced(client, detector, table, source):
@@ -189,10 +194,23 @@ def test_files_of_another_model_are_kept_unless_forced(client, detector, table, 
     other = PreferenceIsolationForest("line", random_state=1, **SMALL).fit(table[["a", "b"]])
     report = run(other, source, client, model="another")
     assert sorted(report.failed) == list(FILES)
-    assert "from other data or another model; --force" in report.failed["part1.parquet"]
+    told = "from other data, another model or other settings; --force"
+    assert told in report.failed["part1.parquet"]
     check(source.parent / "out", table, detector)
     assert sorted(run(other, source, client, model="another", force=True).done) == list(FILES)
     check(source.parent / "out", table, other)
+
+
+def test_files_of_another_threshold_are_kept_unless_forced(client, detector, table, source):
+    run(detector, source, client)
+    other = copy.copy(detector).set_threshold(-detector.offset_ * 0.9)
+    report = run(other, source, client)
+    assert sorted(report.failed) == list(FILES)
+    assert "other settings; --force" in report.failed["part1.parquet"]
+    check(source.parent / "out", table, detector)
+    assert sorted(run(other, source, client, force=True).done) == list(FILES)
+    check(source.parent / "out", table, other)
+    assert sorted(run(other, source, client).skipped) == list(FILES)
 
 
 def test_what_cannot_be_is_said_before_the_work(client, detector, tmp_path):

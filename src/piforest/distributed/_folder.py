@@ -74,8 +74,8 @@ def score_folder(
 
     Each file of `source` becomes one of the same name in `out`, with the same columns and those
     of `files.with_scores`. It appears whole or not at all; one that is there already from the
-    same data and model is left as it is. A file that cannot be read or scored is reported, and
-    the others are done.
+    same data, model and settings is left as it is. A file that cannot be read or scored is
+    reported, and the others are done.
 
     names: the columns to score; model: what tells this model from others, in the files written;
     drop_missing: rows that lack a number stay unscored, else their file fails; watch: called
@@ -85,7 +85,8 @@ def score_folder(
     if source.resolve() in (out.resolve(), *out.resolve().parents):
         raise ValueError(f"the output folder must lie outside of {source}, got {out}.")
     out.mkdir(parents=True, exist_ok=True)
-    job = _Job(source, out, list(names), model, drop_missing, force)
+    threshold = -float(detector.offset_)
+    job = _Job(source, out, list(names), model, threshold, drop_missing, force)
     return _Run(detector, job, client, files, watch).all()
 
 
@@ -97,8 +98,20 @@ class _Job:
     out: Path
     names: list[str]
     model: str
+    threshold: float
     drop_missing: bool
     force: bool
+
+    def stamp(self, path: Path) -> dict[str, Any]:
+        """What the output of a file is made from."""
+        state = path.stat()
+        return {
+            "model": self.model,
+            "columns": self.names,
+            "threshold": self.threshold,
+            "drop_missing": self.drop_missing,
+            "source": [state.st_size, state.st_mtime_ns],
+        }
 
 
 class _Run:
@@ -116,7 +129,6 @@ class _Run:
 
         self.job, self.client, self.watch = job, client, watch
         self.report, self.waiting = Report(len(files)), iter(files)
-        self.threshold = -float(detector.offset_)
         # As a task, so that it can be made again where the workers that hold it die.
         self.parcel = client.compute(Parcel(detector, named=False).delayed())
         self.running = as_completed()  # type: ignore[no-untyped-call]
@@ -151,7 +163,7 @@ class _Run:
     def _submit(self, name: str) -> Any:
         """Tasks for one file; None if it was finished by an earlier run."""
         job, path, target = self.job, self.job.source / name, self.job.out / name
-        sizes, stamp = parquet.row_groups(path), _stamp(path, job.model, job.names)
+        sizes, stamp = parquet.row_groups(path), job.stamp(path)
         if target.exists() and not job.force:
             _check_finished(target, stamp)
             return None
@@ -161,7 +173,7 @@ class _Run:
         scores = [self.client.submit(task, *part, self.parcel, pure=False) for part in parts]
         # What is begun is finished first.
         return self.client.submit(
-            write_scores, path, target, stamp, self.threshold, scores, pure=False, priority=1
+            write_scores, path, target, stamp, job.threshold, scores, pure=False, priority=1
         )
 
     def _end(self, name: str, future: Any) -> None:
@@ -198,7 +210,7 @@ def score_rows(
 
 
 def write_scores(
-    path: Path, target: Path, stamp: bytes, threshold: float, scores: list[Floats]
+    path: Path, target: Path, stamp: dict[str, Any], threshold: float, scores: list[Floats]
 ) -> Counts:
     """On a worker: the file with its scores beside its rows."""
     flat, start = np.concatenate([np.empty(0), *scores]), 0
@@ -218,28 +230,24 @@ def _with_scores(table: Table, scores: Floats, threshold: float) -> Table:
     return with_scores(table, scores[scored], threshold, scored)
 
 
-def _stamped(table: Table, stamp: bytes) -> Table:
+def _stamped(table: Table, stamp: dict[str, Any]) -> Table:
     """The table as one whose file says what it was made from."""
-    arrow = table.form.arrow
-    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _STAMP: stamp})
+    arrow, text = table.form.arrow, json.dumps(stamp).encode()
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _STAMP: text})
     return replace(table, form=replace(table.form, arrow=arrow))
 
 
-def _stamp(path: Path, model: str, names: list[str]) -> bytes:
-    """What an output file was made from."""
-    state = path.stat()
-    source = [state.st_size, state.st_mtime_ns]
-    return json.dumps({"model": model, "columns": names, "source": source}).encode()
-
-
-def _check_finished(target: Path, stamp: bytes) -> None:
+def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
     try:
-        found = (parquet.read_group(target, 0, 0, 0).form.arrow.schema.metadata or {}).get(_STAMP)
+        metadata = parquet.read_group(target, 0, 0, 0).form.arrow.schema.metadata or {}
+        found = json.loads(metadata.get(_STAMP, b"null"))
     except ValueError:
         found = None
-    if found != stamp:
+    # A file that was finished without drop_missing lacks no number: it would be the same with.
+    if found not in (stamp, {**stamp, "drop_missing": False}):
         raise FileExistsError(
-            f"{target} is there already, from other data or another model; --force overwrites it."
+            f"{target} is there already, from other data, another model or other settings; "
+            "--force overwrites it."
         )
 
 
