@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -113,7 +114,8 @@ FILES = {
 
 def run(detector, source, client, **changes):
     options = {"model": "m", **changes}
-    return score_folder(detector, source, source.parent / "out", client, ["a", "b"], **options)
+    out = source.parent / "out"
+    return score_folder(detector, source, out, lambda: client, ["a", "b"], **options)
 
 
 def check(out, table, detector, names=FILES):
@@ -213,7 +215,21 @@ def test_files_of_another_threshold_are_kept_unless_forced(client, detector, tab
     assert sorted(run(other, source, client).skipped) == list(FILES)
 
 
-def test_what_cannot_be_is_said_before_the_work(client, detector, tmp_path):
+def no_cluster():
+    raise AssertionError("nothing is to be done")
+
+
+def test_where_all_is_done_no_cluster_is_asked_for(client, detector, source):
+    run(detector, source, client)
+    (source / "part4.parquet").write_bytes(b"no Parquet file")
+    out = source.parent / "out"
+    report = score_folder(detector, source, out, no_cluster, ["a", "b"], model="m")
+    assert report.skipped == list(FILES)
+    assert list(report.failed) == ["part4.parquet"]
+
+
+def test_what_cannot_be_is_said_before_the_work(detector, tmp_path):
+    client = no_cluster
     with pytest.raises(NotADirectoryError, match="is no folder of Parquet files"):
         score_folder(detector, tmp_path / "a", tmp_path / "b", client, ["a", "b"], model="m")
     with pytest.raises(FileNotFoundError, match="has no Parquet files"):
@@ -254,16 +270,28 @@ def test_the_command_line_scores_a_folder_and_goes_on_where_it_stopped(
     assert answer["skipped"] == [name for name in FILES if name != "part2.parquet"]
     assert answer["rows"] == 400
     check(out, table, detector)
+    # Nobody answers there, and nobody has to.
+    assert command_line(*asked[:-1], "tcp://127.0.0.1:9") == 0
+    told = capsys.readouterr()
+    assert "files       0 of 4 scored; 4 were finished before" in told.out
+    assert "cluster" not in told.out
+    assert told.err == ""
 
 
 def test_a_cluster_of_this_machine_is_started_and_ended(detector, table, source, model, tmp_path):
+    table.iloc[:9].assign(b=np.nan).to_parquet(source / "part4.parquet", index=False)
     command = [
         sys.executable, "-m", "piforest", "score", source, "--model", model, "--out",
         tmp_path / "out", "--dask", "local", "--jobs", "2",
     ]  # fmt: skip
     told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert told.returncode == 0, told.stderr
-    assert told.stderr == ""
+    assert told.returncode == 1, told.stderr
+    # What Dask may have to say when it ends is not asked for here.
+    ours = [line for line in told.stderr.splitlines() if line.startswith("piforest: ")]
+    assert len(ours) == 1
+    assert ours[0].startswith("piforest: part4.parquet failed: ")
+    assert str(Path(_folder.__file__).parents[1]) not in told.stderr, "a traceback of ours"
+    assert "Compute Failed" not in told.stderr, "workers tell what we tell"
     assert "cluster     2 workers, 2 threads" in told.stdout
     check(tmp_path / "out", table, detector)
 
