@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ pytest.importorskip("distributed")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from piforest import PreferenceIsolationForest, cli  # noqa: E402
+from piforest._files import whole_file  # noqa: E402
 from piforest.datasets import make_lines  # noqa: E402
 from piforest.distributed import _cluster, _folder, connect, score_folder  # noqa: E402
 
@@ -215,6 +217,21 @@ def test_files_of_another_threshold_are_kept_unless_forced(client, detector, tab
     assert sorted(run(other, source, client).skipped) == list(FILES)
 
 
+def test_only_what_is_left_of_the_same_file_is_removed(tmp_path):
+    target = tmp_path / "a[b]*.parquet"
+    with whole_file(target):
+        [left] = tmp_path.iterdir()
+    left.touch()
+    names = [
+        ".a[b]*.parquet.mine", ".a[b]*.parquet.12345678.parquet", ".a[b]*c.parquet.12345678",
+        ".ab.parquet.12345678", target.name,
+    ]  # fmt: skip
+    for name in names:
+        (tmp_path / name).touch()
+    _folder._remove_left_over(target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
 def no_cluster():
     raise AssertionError("nothing is to be done")
 
@@ -323,23 +340,47 @@ def test_options_that_a_folder_cannot_have_are_named(source, model, capsys, opti
     assert len(told.err.splitlines()) == 1
 
 
-def test_a_worker_that_dies_while_it_writes_costs_nothing_but_time(
-    cluster, client, detector, table, source, monkeypatch
-):
-    monkeypatch.setattr(_folder, "TASK_ROWS", 7)
-    _, started = cluster
-    victim = started.pop()
-    client.wait_for_workers(2, timeout=WAIT)
+def slow_writer(folder):
+    """`write_scores` that leaves its process id in a folder, and half a file until there is one
+    named go."""
 
-    def kill_once(report):
-        if victim.poll() is None:
+    def write(path, target, *others):
+        if not (folder / "go").exists():
+            target.parent.mkdir(exist_ok=True)
+            with whole_file(target) as file:
+                file.write(b"half")
+                (folder / str(os.getpid())).touch()
+                while not (folder / "go").exists():
+                    time.sleep(0.02)
+        return _folder.write_scores(path, target, *others)
+
+    return write
+
+
+def test_a_worker_that_dies_while_it_writes_costs_nothing_but_time(
+    cluster, client, detector, table, source, tmp_path, monkeypatch
+):
+    (tmp_path / "writing").mkdir()
+    monkeypatch.setattr(_folder, "TASK_ROWS", 7)
+    # Workers have the real one under this name.
+    monkeypatch.setattr(_folder, "write_scores", slow_writer(tmp_path / "writing"))
+    _, started = cluster
+    client.wait_for_workers(2, timeout=WAIT)
+    with ThreadPoolExecutor() as executor:
+        running = executor.submit(run, detector, source, client)
+        try:
+            limit = time.monotonic() + WAIT
+            while not (writing := os.listdir(tmp_path / "writing")):
+                assert time.monotonic() < limit, "no worker writes"
+                time.sleep(0.02)
+            [victim] = [each for each in started if str(each.pid) == writing[0]]
+            started.remove(victim)
             victim.kill()
             victim.wait(20)
-
-    (source.parent / "out").mkdir()
-    (source.parent / "out" / ".part1.parquet.left").touch()
-    report = run(detector, source, client, watch=kill_once)
-    assert victim.poll() is not None
+            assert [*(tmp_path / "out").rglob(".*")], "it left nothing"
+        finally:
+            (tmp_path / "writing" / "go").touch()
+        report = running.result(WAIT)
     assert sorted(report.done) == list(FILES)
-    check(source.parent / "out", table, detector)
-    assert not list((source.parent / "out").glob(".*"))
+    check(tmp_path / "out", table, detector)
+    assert not list((tmp_path / "out").rglob(".*"))

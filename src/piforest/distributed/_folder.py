@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from glob import escape
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ from ._mapping import TASK_ROWS
 from ._model import Parcel, unpacked
 
 _STAMP = b"piforest"
+# What `tempfile.mkstemp` puts behind a prefix.
+_RANDOM = 8 * "[a-z0-9_]"
 
 
 class Counts(NamedTuple):
@@ -271,7 +274,7 @@ def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
 
 def _remove_left_over(target: Path) -> None:
     """What workers that died in the middle of this file left of it."""
-    for path in target.parent.glob(f".{target.name}.*"):
+    for path in target.parent.glob(f".{escape(target.name)}." + _RANDOM):
         path.unlink(missing_ok=True)
 
 
