@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import html
 import json
@@ -93,6 +94,16 @@ def test_the_summary_says_what_was_found(write, lines):
     ):
         assert part in words, part
     assert "<title>Lines</title>" in text
+
+
+def test_a_threshold_that_was_set_by_hand_is_not_called_found_out(write, lines, tmp_path):
+    detector = copy.copy(lines[0]).set_threshold(0.75)
+    detector.save(tmp_path / "model.pif")
+    for each in (detector, PreferenceIsolationForest.load(tmp_path / "model.pif")):
+        assert "Threshold 0.7500 set by hand" in plain(write(each)[0])
+    found = plain(write(detector.set_contamination("auto"))[0])
+    assert f"Threshold {-lines[0].offset_:.4f} found out" in found
+    assert "to flag 5 %" in plain(write(detector.set_contamination(0.05))[0])
 
 
 def test_the_most_anomalous_rows_come_with_the_detectors_sentence(write, lines):

@@ -73,6 +73,8 @@ def tiles(content: Content, seconds: float | None) -> str:
 
 
 def _contamination(detector: Any) -> str:
+    if getattr(detector, "_by_hand", False):
+        return "set by hand"
     share = detector.contamination
     return "found out" if isinstance(share, str) else f"to flag {100 * share:.3g} %"
 
