@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import colorsys
 import copy
 import hashlib
 import html
@@ -20,8 +21,10 @@ from sklearn.exceptions import NotFittedError
 from piforest import PIF, PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_circles, make_lines, make_plane_pair, make_planes
 from piforest.files import Table
+from piforest.plots._common import COLOURS as PALETTE
 from piforest.report import write_report
 from piforest.report.columns import column, numbers
+from piforest.report.parts import COLOURS
 from piforest.report.payload import cut_table, file_stem
 
 KINDS = {"u8": "<u1", "u16": "<u2", "i16": "<i2", "i32": "<i4", "f32": "<f4", "f64": "<f8"}
@@ -126,6 +129,21 @@ def test_structures_are_listed_and_drawn_where_the_family_knows_how(write, lines
     on = detector.structures_[0].residuals(ends[~np.isnan(ends[:, 0])])
     assert np.allclose(on, 0, atol=1e-6)
     assert f"{detector.structures_[0].width:.4g}" in text
+
+
+def test_structures_have_the_hues_of_the_pictures_in_the_same_order(write):
+    style = write()[0]
+    assert len(PALETTE) == COLOURS
+    for k, colour in enumerate(PALETTE):
+        found = re.findall(rf"--s{k}: (#\w{{6}});", style)
+        assert len(found) == 3  # light, dark, and dark by the system's choice
+        for each in found:
+            away = abs(hue(each) - hue(colour))
+            assert min(away, 1 - away) < 0.04, (k, each)
+
+
+def hue(colour):
+    return colorsys.rgb_to_hsv(*(int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)))[0]
 
 
 def test_the_same_input_gives_the_same_file(tmp_path):
