@@ -120,6 +120,36 @@ def test_the_most_anomalous_rows_come_with_the_detectors_sentence(write, lines):
     assert decoded(data["rows"])[worst] == rows[worst]
 
 
+def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, lines):
+    detector, X = copy.copy(lines[0]), lines[1]
+    scores = np.sort(detector.anomaly_score(X))
+    text, _ = write()
+    assert '<tr class="kept">' not in text
+    assert "p is the chance that a point of no structure scores as low" in plain(text)
+    text, _ = write(detector.set_threshold((scores[-7] + scores[-8]) / 2))
+    assert text.count('<tr class="kept">') == 13
+    assert "Only the first 7 are above it" in plain(text)
+    assert "None of these rows is above it" in plain(write(detector.set_threshold(1.0))[0])
+
+
+def test_coordinates_far_from_zero_are_written_with_the_digits_that_tell_them_apart(write):
+    X = 100 * make_lines(3, noise=0.01, random_state=0).data + [500_000, 4_000_000]
+    detector, _ = fitted(X=X)
+    text, data = write(detector, X)
+    for k, name in enumerate("xy"):
+        cells = re.findall(rf'<td class="num" data-name="{name}">([\d.]+)</td>', text)
+        top = np.argsort(-detector.anomaly_score(X), kind="stable")[:20]
+        assert len(cells) == 20
+        assert np.abs(np.array(cells, float) - X[top, k]).max() <= np.ptp(X[:, k]) / 1000
+    told = re.search(r'<td class="code">([^<]+)</td>', text)[1].replace("\N{MINUS SIGN}", "-")
+    first = detector.structures_[0]
+    params = np.array([[float(word) for word in told.split(",")]])
+    away = first.family.residuals(X, params)[:, 0] - first.residuals(X)
+    assert np.abs(away).max() < first.width
+    lines = decoded(data["structures"][0]["outline"]).reshape(-1, 2)
+    assert first.residuals(lines[~np.isnan(lines[:, 0])]).max() < first.width / 1000
+
+
 def test_structures_are_listed_and_drawn_where_the_family_knows_how(write, lines):
     detector, _ = lines
     text, data = write()

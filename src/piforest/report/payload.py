@@ -85,6 +85,8 @@ def _view(content: Content) -> dict[str, Any]:
 def _structures(content: Content) -> list[dict[str, Any]]:
     """For each structure lines to draw, as rows of the columns of X with nan between them."""
     low, high = content.X.min(axis=0), content.X.max(axis=0)
+    # Far from zero, as on maps, single precision would move lines by what can be seen.
+    far = (np.maximum(np.abs(low), np.abs(high)) > 1e3 * (high - low)).any()
     left = _OUTLINE_POINTS
     found: list[dict[str, Any]] = []
     for each in content.structures[:MOST_STRUCTURES]:
@@ -94,7 +96,7 @@ def _structures(content: Content) -> list[dict[str, Any]]:
             found.append({"outline": None})
             continue
         left -= size
-        found.append({"outline": encoded(lines, "f32"), "width": lines.shape[1]})
+        found.append({"outline": encoded(lines, "f64" if far else "f32"), "width": lines.shape[1]})
     return found
 
 

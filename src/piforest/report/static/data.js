@@ -39,13 +39,21 @@ const byScore = Uint32Array.from({ length: size }, (_, row) => row).sort(
   (a, b) => scores[a] - scores[b] || b - a,
 );
 
-function short(value) {
+// How many digits tell values between these ends apart: more where they are far from zero.
+function digitsFor(low, high, digits = 5) {
+  const far = Math.max(Math.abs(low), Math.abs(high)) / (high - low);
+  return Number.isFinite(far) ? Math.min(digits + Math.max(0, Math.ceil(Math.log10(far)) - 1), 15) : digits;
+}
+
+function short(value, digits = 5) {
   if (Number.isNaN(value)) return "–";
-  return String(Number(value.toPrecision(5))).replace("-", "−");
+  return String(Number(value.toPrecision(digits))).replace("-", "−");
 }
 
 function valueText(each, row) {
-  return each.texts ? each.texts[row] : short(each.numbers[row]);
+  if (each.texts) return each.texts[row];
+  each.digits ??= digitsFor(...rangeOf(each.numbers));
+  return short(each.numbers[row], each.digits);
 }
 
 const whole = (count) => count.toLocaleString("en");
