@@ -103,7 +103,9 @@ def test_a_threshold_that_was_set_by_hand_is_not_called_found_out(write, lines, 
     detector = copy.copy(lines[0]).set_threshold(0.75)
     detector.save(tmp_path / "model.pif")
     for each in (detector, PreferenceIsolationForest.load(tmp_path / "model.pif")):
-        assert "Threshold 0.7500 set by hand" in plain(write(each)[0])
+        words = plain(write(each)[0])
+        assert "Threshold 0.7500 set by hand" in words
+        assert ".fit(X).set_threshold(0.75)" in words
     found = plain(write(detector.set_contamination("auto"))[0])
     assert f"Threshold {-lines[0].offset_:.4f} found out" in found
     assert "to flag 5 %" in plain(write(detector.set_contamination(0.05))[0])

@@ -209,10 +209,12 @@ def settings(content: Content, command: str) -> str:
     from .. import __version__
 
     detector = content.detector
-    told = _stable(repr(detector))
+    told = f"{_stable(repr(detector))}.fit(X)"
+    if getattr(detector, "_by_hand", False):
+        told += f".set_threshold({content.threshold!r})"
     lines = [
         _code("Command", command) if command else "",
-        _code("In Python", f"{told}.fit(X)"),
+        _code("In Python", told),
         "<h3>Parameters</h3>",
         _pairs({name: _stable(repr(v)) for name, v in detector.get_params(deep=False).items()}),
         "<h3>Versions</h3>",
