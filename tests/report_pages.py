@@ -73,11 +73,6 @@ def write_pages(folder):
     # More points than the view holds, with scores of their own.
     rng = np.random.default_rng(0)
     put("many", detector, rng.normal(size=(12_000, 2)), rng.uniform(size=12_000))
-    # The same points twice, the second time as far from zero as those of maps; both exact.
-    X = np.round(10 * X * 2**10) / 2**10
-    for name, shift in (("near", 0), ("far", 5_000_000)):
-        detector = PreferenceIsolationForest("line", random_state=0, n_models=1000).fit(X + shift)
-        put(name, detector, X + shift)
     return made
 
 

@@ -208,6 +208,10 @@ def test_a_tree_is_drawn_with_a_letter_for_each_leaf():
         plot_tree(forest, tree=1)
     with pytest.raises(ValueError, match=r"draws a VoronoiForest\('euclidean'\)"):
         plot_tree(VoronoiForest("manhattan", random_state=0).fit(X))
+    with pytest.raises(ValueError, match=r"got a PreferenceIsolationForest, whose .* plot_heatmap"):
+        plot_tree(PreferenceIsolationForest("line", contamination=0.1, random_state=0).fit(X))
+    with pytest.raises(ValueError, match=r"got one with metric 'euclidean' on 3 columns"):
+        plot_tree(VoronoiForest("euclidean", random_state=0).fit(np.c_[X, X[:, 0]]))
     with pytest.raises(ValueError, match=r"plot_tree takes a fitted detector .* got ndarray"):
         plot_tree(X)
     with pytest.raises(NotFittedError):
@@ -275,5 +279,6 @@ def test_structures_of_points_with_normals_are_drawn_as_points():
     assert ax.name == "3d"
     assert len(ax.lines) > 0
     assert len(plot_structures(X[:, :3], detector.structures_).lines) == 0
-    with pytest.raises(ValueError, match=r"pass detector\.structures_"):
-        plot_structures(X, detector)
+    for wrong in ((X, detector), (detector, X)):
+        with pytest.raises(ValueError, match=r"plot_structures\(X, detector\.structures_\)"):
+            plot_structures(*wrong)

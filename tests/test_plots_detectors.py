@@ -14,7 +14,13 @@ from sklearn.exceptions import NotFittedError
 
 from piforest import PIF, PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines, make_plane_pair, make_planes, make_regressions
-from piforest.plots import plot_explanation, plot_heatmap, plot_preferences, plot_threshold
+from piforest.plots import (
+    SCORES,
+    plot_explanation,
+    plot_heatmap,
+    plot_preferences,
+    plot_threshold,
+)
 from piforest.plots._mds import mds, torgerson
 from piforest.plots.preferences import _pixels, spread
 
@@ -138,6 +144,16 @@ def test_a_threshold_says_how_many_are_kept_and_flagged(detector):
     assert texts(ax)[2:4] == ["random points, scaled", f"threshold {-detector.offset_:.3f}"]
     heights = sum(bar.get_height() for bar in ax.patches if hasattr(bar, "get_height"))
     assert heights == len(X)
+
+
+def test_what_a_threshold_keeps_is_as_blue_as_low_scores_and_what_it_flags_as_red(detector):
+    bars = [bar for bar in plot_threshold(detector).patches if hasattr(bar, "get_height")]
+    bars = [bar for bar in bars if bar.get_height() > 0]
+    for bar in bars:
+        red, _, blue, _ = bar.get_facecolor()
+        assert (red > blue) == (bar.get_x() >= -detector.offset_ - 1e-9)
+    red, _, blue, _ = mpl.colormaps[SCORES](1.0)
+    assert red > blue
 
 
 def test_no_bar_of_a_threshold_is_both_kept_and_flagged(detector):

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import base64
+import colorsys
+import copy
 import hashlib
 import html
 import json
@@ -17,9 +19,11 @@ from sklearn.exceptions import NotFittedError
 from piforest import PIF, PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_circles, make_lines, make_plane_pair, make_planes
 from piforest.files import Table
+from piforest.plots._common import COLOURS as PALETTE
 from piforest.report import write_report
 from piforest.report.content import gather
 from piforest.report.page import fields_of, static
+from piforest.report.parts import COLOURS
 from piforest.report.payload import file_stem
 from report_pages import decoded
 
@@ -89,6 +93,18 @@ def test_the_summary_says_what_was_found(write, lines):
     assert "<title>Lines</title>" in text
 
 
+def test_a_threshold_that_was_set_by_hand_is_not_called_found_out(write, lines, tmp_path):
+    detector = copy.copy(lines[0]).set_threshold(0.75)
+    detector.save(tmp_path / "model.pif")
+    for each in (detector, PreferenceIsolationForest.load(tmp_path / "model.pif")):
+        words = plain(write(each)[0])
+        assert "Threshold 0.7500 set by hand" in words
+        assert ".fit(X).set_threshold(0.75)" in words
+    found = plain(write(detector.set_contamination("auto"))[0])
+    assert f"Threshold {-lines[0].offset_:.4f} found out" in found
+    assert "to flag 5 %" in plain(write(detector.set_contamination(0.05))[0])
+
+
 def test_the_most_anomalous_rows_come_with_the_detectors_sentence(write, lines):
     detector, X = lines
     rows = np.arange(len(X)) * 2 + 10
@@ -98,6 +114,35 @@ def test_the_most_anomalous_rows_come_with_the_detectors_sentence(write, lines):
     assert reason[1:] in plain(text)
     assert f'data-show="{worst}" aria-label="Show row {rows[worst]} in the view"' in text
     assert decoded(data["rows"])[worst] == rows[worst]
+
+
+def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, lines):
+    detector, X = copy.copy(lines[0]), lines[1]
+    scores = np.sort(detector.anomaly_score(X))
+    text, _ = write()
+    assert '<tr class="kept">' not in text
+    assert "p is the chance that a point of no structure scores as low" in plain(text)
+    text, _ = write(detector.set_threshold((scores[-7] + scores[-8]) / 2))
+    assert text.count('<tr class="kept">') == 13
+    assert "Only the first 7 are above it" in plain(text)
+    assert "None of these rows is above it" in plain(write(detector.set_threshold(1.0))[0])
+
+
+def test_coordinates_far_from_zero_are_written_with_the_digits_that_tell_them_apart(write):
+    X = 100 * make_lines(3, noise=0.01, random_state=0).data + [500_000, 4_000_000]
+    detector, _ = fitted(X=X)
+    text, data = write(detector, X)
+    for k, name in enumerate("xy"):
+        cells = re.findall(rf'<td class="num" data-name="{name}">([\d.]+)</td>', text)
+        top = np.argsort(-detector.anomaly_score(X), kind="stable")[:20]
+        assert len(cells) == 20
+        assert np.abs(np.array(cells, float) - X[top, k]).max() <= np.ptp(X[:, k]) / 1000
+    told = re.search(r'<td class="code">([^<]+)</td>', text)[1].replace("\N{MINUS SIGN}", "-")
+    first = detector.structures_[0]
+    params = np.array([[float(word) for word in told.split(",")]])
+    away = first.family.residuals(X, params)[:, 0] - first.residuals(X)
+    assert np.abs(away).max() < first.width
+    assert _off_their_models(detector, data) < first.width / 1000
 
 
 def test_structures_are_listed_and_drawn_where_the_family_knows_how(write, lines):
@@ -123,6 +168,21 @@ def test_structures_lie_on_points_that_are_far_from_zero_as_those_of_maps(write,
     _, data = write(detector, X)
     assert len(data["structures"]) == 3
     assert _off_their_models(detector, data) < 1e-5
+
+
+def test_structures_have_the_hues_of_the_pictures_in_the_same_order(write):
+    style = write()[0]
+    assert len(PALETTE) == COLOURS
+    for k, colour in enumerate(PALETTE):
+        found = re.findall(rf"--s{k}: (#\w{{6}});", style)
+        assert len(found) == 3  # light, dark, and dark by the system's choice
+        for each in found:
+            away = abs(hue(each) - hue(colour))
+            assert min(away, 1 - away) < 0.04, (k, each)
+
+
+def hue(colour):
+    return colorsys.rgb_to_hsv(*(int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)))[0]
 
 
 def test_the_same_input_gives_the_same_file(tmp_path):

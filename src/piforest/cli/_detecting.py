@@ -181,9 +181,8 @@ def tell(output: Output, answer: Mapping[str, Any]) -> None:
     of = f", their points counted in a random {some:,}" if some < n else ""
     output.say(f"structures  {len(found)}" + (of if found else " that stand out from chance"))
     for k, each in enumerate(found[:_NAMED]):
-        output.say(
-            f"  {k:>2}  {each['family']}, {each['members']:,} points, width {each['width']:.3g}"
-        )
+        counted = f"{each['members']:,} points"
+        output.say(f"  {k:>2}  {each['family']}, {counted}, half-width {each['width']:.3g}")
     if len(found) > _NAMED:
         output.say(f"  and {len(found) - _NAMED} more")
     output.say(f"time        {answer['seconds']:.2f} s")

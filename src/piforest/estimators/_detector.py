@@ -60,6 +60,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     # What a device other than the CPU holds of the model; made again where it is missing.
     _on_device: Any = None
+    # Was the threshold given as a number, not found from contamination?
+    _by_hand: bool = False
 
     @property
     def scores_(self) -> Floats:
@@ -154,7 +156,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def set_threshold(self, threshold: float) -> Self:
         """Flag what scores above `threshold`, an `anomaly_score`."""
         check_is_fitted(self, "forest_")
-        self.offset_ = -check_finite("threshold", threshold)
+        self.offset_, self._by_hand = -check_finite("threshold", threshold), True
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -270,6 +272,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             scores = self._subset_scores() if X is None else on_host(self.anomaly_score(X))
             self.set_threshold(thresholds.share(scores, contamination))
+        self._by_hand = False
 
     def _auto_threshold(self, X: Any) -> float:
         """The cut for the rows of X, or for the training points where X is None."""

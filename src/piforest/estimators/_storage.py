@@ -51,6 +51,7 @@ def save_detector(path: str | PathLike[str], detector: Any) -> None:
         "params": _encoded(detector.get_params(), fitted),
         "metric": _encode("metric", pooled.metric),
         "offset": detector.offset_,
+        "by_hand": detector._by_hand,
         "n_training": detector._n_training,
         "key": detector._key,
         "max_samples": pooled.forest.max_samples,
@@ -129,7 +130,7 @@ def _detector(
         _check_known(path, header["embedding"]["families"], embedding.models_, arrays)
     detector.forest_ = PooledForest(metric, pool, forest)
     detector.max_samples_ = forest.max_samples
-    detector.offset_ = header["offset"]
+    detector.offset_, detector._by_hand = header["offset"], header.get("by_hand") is True
     detector._n_training, detector._key = n, int(header["key"])
     detector._pool_rows, detector._training = arrays["pool.rows"], None
     detector._known = {

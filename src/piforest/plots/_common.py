@@ -11,10 +11,12 @@ from ..protocols import Floats
 
 # Okabe and Ito's orange and blue, as in the paper, safe for the colour-blind.
 NORMAL, ANOMALOUS = "#E69F00", "#0072B2"
+# What a detector says, in the direction of the scores' colours, and as in a report.
+KEPT, FLAGGED = "#0072B2", "#D55E00"
 # Blue to red over light grey, safe too: no green, and both ends are dark.
 SCORES = "coolwarm"
-# The rest of Okabe and Ito's colours, for structures; anomalies are grey there.
-COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0072B2", "#F0E442")
+# For structures, in the order of a report's: Okabe and Ito's but for what is kept and flagged.
+COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#6B5BB5", "#8C6D3F", "#F0E442")
 GREY = "#999999"
 PAPER = "#f7f7f7"
 # From so many marks on, a vector file holds them as one image.

@@ -48,7 +48,10 @@ def plot_scores(
 
 
 def plot_truth(X: Any, y: Any, ax: Any = None, *, title: str = "") -> Any:
-    """Rows of X by their true label: y > 0 in a structure, y = 0 anomalous."""
+    """Rows of X by their true label: y > 0 in a structure, y = 0 anomalous.
+
+    In the paper's colours: normal is orange, anomalous is blue. Returns the axes.
+    """
     names = names_of(X)
     X, y = checked("y", X, y)
     ax = axes(X, ax, (5, 4.5))

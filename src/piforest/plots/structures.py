@@ -21,8 +21,11 @@ def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title:
     A model is drawn as a line where its family knows how (`outline`) and X has all columns.
     The legend says how many points each has. Returns the axes.
     """
-    if hasattr(structures, "structures_"):
-        raise ValueError("plot_structures takes a list of structures: pass detector.structures_.")
+    if any(hasattr(each, "anomaly_score") for each in (X, structures)):
+        raise ValueError(
+            "plot_structures takes the training data and a list of structures, not a detector: "
+            "plot_structures(X, detector.structures_)."
+        )
     names, full = names_of(X), np.asarray(X, np.float64)
     X = drawn_columns(full, structures)
     X, _ = checked("X", X, np.zeros(len(X)))

@@ -9,8 +9,8 @@ import numpy as np
 from .._validation import check_integer
 from ..protocols import Floats
 from ._common import (
-    ANOMALOUS,
-    NORMAL,
+    FLAGGED,
+    KEPT,
     PAPER,
     check_detector,
     check_flat,
@@ -33,11 +33,12 @@ def plot_threshold(
     """Histogram of the scores with the threshold, and how many it would flag elsewhere.
 
     X: the rows to score, by default the training points; scores (n,): `anomaly_score(X)`
-    where it is known already. Orange is kept, blue is flagged.
-    The black curve belongs to the axis on the right: the number of rows that a threshold
-    there would flag. Where the detector compares with random points (`null_scores_`), they
-    are outlined, scaled to as many as are flagged. `detector.set_threshold(score)` moves
-    the cut. bins: how many bars; None chooses. Returns the axes of the histogram.
+    where it is known already. Blue is kept and orange is flagged, as in a report; the
+    dashed line is the threshold. The black curve belongs to the axis on the right: the
+    number of rows that a threshold there would flag. Where the detector compares with
+    random points (`null_scores_`), they are outlined, scaled to as many as are flagged.
+    `detector.set_threshold(score)` moves the cut. bins: how many bars; None chooses.
+    Returns the axes of the histogram.
     """
     check_detector("plot_threshold", detector)
     if scores is None:
@@ -53,7 +54,7 @@ def plot_threshold(
     flagged = scores > cut
     null = _null(detector)
     edges = _edges(np.concatenate([scores, null, [cut]]), cut, bins)
-    for rows, colour, name in ((~flagged, NORMAL, "kept"), (flagged, ANOMALOUS, "flagged")):
+    for rows, colour, name in ((~flagged, KEPT, "kept"), (flagged, FLAGGED, "flagged")):
         label = f"{name}: {rows.sum():,}"
         ax.hist(scores[rows], edges, color=colour, edgecolor="white", linewidth=0.3, label=label)
     if len(null):
@@ -62,7 +63,7 @@ def plot_threshold(
             null, edges, weights=weights, histtype="step", color="#555555", linewidth=1.2,
             label="random points, scaled",
         )  # fmt: skip
-    ax.axvline(cut, color="#D55E00", lw=1.8, label=f"threshold {cut:.3f}")
+    ax.axvline(cut, color="black", lw=1.4, ls="--", label=f"threshold {cut:.3f}")
     moving = _flagged_curve(ax, scores, cut)
     ax.set_xlim(edges[0], edges[-1])
     ax.set_xlabel("anomaly score")
@@ -103,7 +104,7 @@ def _flagged_curve(ax: Any, scores: Floats, cut: float) -> Any:
         where="post", color="black", lw=1.2,
     )  # fmt: skip
     now = int((scores > cut).sum())
-    other.plot([cut], [now], "o", color="#D55E00", ms=6, mec="white", zorder=5)
+    other.plot([cut], [now], "o", color="black", ms=6, mec="white", zorder=5)
     other.set_ylim(0, 1.05 * len(scores))
     other.set_ylabel("rows flagged")
     other.tick_params(labelsize=8)

@@ -23,9 +23,7 @@ def plot_tree(forest: Any, tree: int = 0, ax: Any = None, *, title: str = "") ->
     """
     plt = pyplot()
     check_detector("plot_tree", forest)
-    pool, flat = np.asarray(forest.forest_.pool), forest.forest_.forest
-    if forest.forest_.metric.name != "euclidean" or pool.ndim != 2 or pool.shape[1] != 2:
-        raise ValueError("plot_tree draws a VoronoiForest('euclidean') fitted on two columns.")
+    pool, flat = _plane(forest), forest.forest_.forest
     if not 0 <= tree < len(flat):
         raise ValueError(f"tree must be from 0 to {len(flat) - 1}, got {tree!r}.")
     ax = axes(pool, ax, (6, 4.8))
@@ -49,6 +47,23 @@ def plot_tree(forest: Any, tree: int = 0, ax: Any = None, *, title: str = "") ->
         plt.cm.ScalarMappable(shades, colours), ax=ax, alpha=0.55, shrink=0.8, label="path length h"
     )
     return ax
+
+
+def _plane(forest: Any) -> Floats:
+    """The pool (n, 2), whose cells can be drawn."""
+    if hasattr(forest, "embedding_"):
+        raise ValueError(
+            "plot_tree draws a VoronoiForest('euclidean') fitted on two columns, got a "
+            f"{type(forest).__name__}, whose trees lie in the space of preferences; "
+            "plot_heatmap(detector) draws its scores over the plane."
+        )
+    metric, columns = forest.forest_.metric.name, getattr(forest, "n_features_in_", None)
+    if metric != "euclidean" or columns != 2:
+        raise ValueError(
+            "plot_tree draws a VoronoiForest('euclidean') fitted on two columns, got one with "
+            f"metric {metric!r} on {columns} columns."
+        )
+    return np.asarray(forest.forest_.pool)
 
 
 def _cells(pool: Floats, flat: Any, tree: int) -> tuple[list[Any], list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import platform
 import re
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from ..protocols import Floats, Ints
 from ..structures import Structure
 from .content import Content
 from .payload import MOST_STRUCTURES
@@ -23,9 +25,18 @@ def escaped(value: Any) -> str:
     return html.escape(str(value), quote=True)
 
 
-def number(value: float) -> str:
-    """Four digits; a real minus sign."""
-    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+def number(value: float, digits: int = 4) -> str:
+    """So many digits, but all those before the point; a real minus sign."""
+    plain = 10**digits <= abs(value) < 1e15
+    text = f"{value:.0f}" if plain else f"{value:.{digits}g}"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def digits_for(values: Floats) -> int:
+    """(n, ...): how many digits tell rows apart: more than four far from zero, as on maps."""
+    wide = np.ptp(values, axis=0)
+    far = np.divide(np.abs(values).max(axis=0), wide, out=np.ones_like(wide), where=wide > 0)
+    return 4 + min(11, max(0, math.ceil(math.log10(max(1.0, float(np.max(far))))) - 1))
 
 
 def what(content: Content) -> str:
@@ -73,6 +84,8 @@ def tiles(content: Content, seconds: float | None) -> str:
 
 
 def _contamination(detector: Any) -> str:
+    if getattr(detector, "_by_hand", False):
+        return "set by hand"
     share = detector.contamination
     return "found out" if isinstance(share, str) else f"to flag {100 * share:.3g} %"
 
@@ -90,7 +103,8 @@ def structures(content: Content) -> str:
             ["Draw", "Family", "Points", "Half-width", "Log ratio", "Parameters"]
         )
     )
-    body = "\n".join(_structure_row(k, each) for k, each in enumerate(listed))
+    digits = digits_for(content.X)
+    body = "\n".join(_structure_row(k, each, digits) for k, each in enumerate(listed))
     more = len(content.structures) - len(listed)
     note = f"<p class=note>{more} weaker structures are not listed.</p>" if more else ""
     return (
@@ -102,7 +116,7 @@ def structures(content: Content) -> str:
     )
 
 
-def _structure_row(k: int, each: Structure) -> str:
+def _structure_row(k: int, each: Structure, digits: int) -> str:
     return (
         f'<tr><td><label class="pick"><input type="checkbox" data-structure="{k}" checked '
         f'aria-label="Draw structure {k}"><span class="swatch s{k % COLOURS}">{k}</span></label>'
@@ -110,16 +124,16 @@ def _structure_row(k: int, each: Structure) -> str:
         f"<td>{escaped(str(each.family.name).replace('_', ' '))}</td>"
         f"{_cell('Points', f'{each.support:,}')}{_cell('Half-width', number(each.width))}"
         f"{_cell('Log ratio', number(each.log_ratio))}"
-        f'<td class="code">{escaped(_parameters(each))}</td></tr>'
+        f'<td class="code">{escaped(_parameters(each, digits))}</td></tr>'
     )
 
 
-def _parameters(each: Structure) -> str:
+def _parameters(each: Structure, digits: int) -> str:
     """The matrix by rows, scaled to its largest entry, where there is one; or all parameters."""
     if not hasattr(each.family, "matrices"):
-        return ", ".join(number(value) for value in each.params)
+        return ", ".join(number(value, digits) for value in each.params)
     matrix = each.matrix / np.abs(each.matrix).max()
-    return "; ".join(" ".join(number(value) for value in row) for row in matrix)
+    return "; ".join(" ".join(number(value, digits) for value in row) for row in matrix)
 
 
 def anomalous_rows(content: Content) -> str:
@@ -138,16 +152,21 @@ def anomalous_rows(content: Content) -> str:
     head = "".join(f'<th scope="col" class="num">{escaped(names[k])}</th>' for k in chosen)
     why = '<th scope="col">Why</th>' if any(reasons) else ""
     body = []
+    digits = [digits_for(column) for column in content.X.T[:4]]
     for row, reason in zip(top, reasons):
-        values = "".join(_cell(names[k], _value(columns[k][row])) for k in chosen)
+        values = "".join(
+            _cell(names[k], _value(columns[k][row], many)) for k, many in zip(chosen, digits)
+        )
         told = f'<td class="why">{escaped(_sentence(reason))}</td>' if why else ""
+        kept = "" if content.scores[row] > content.threshold else ' class="kept"'
         body.append(
-            f'<tr><td><button type="button" class="row" data-show="{place[int(row)]}" '
+            f'<tr{kept}><td><button type="button" class="row" data-show="{place[int(row)]}" '
             f'aria-label="Show row {content.rows[row]} in the view">{content.rows[row]}</button>'
             "</td>"
             f"{_cell('Score', f'{content.scores[row]:.4f}')}{values}{told}</tr>"
         )
     return (
+        f"{_about_rows(content, top)}"
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of anomalous rows">'
         "<table>"
         f'<thead><tr><th scope="col">Row</th><th scope="col" class="num">Score</th>{head}{why}</tr>'
@@ -155,13 +174,29 @@ def anomalous_rows(content: Content) -> str:
     )
 
 
+def _about_rows(content: Content, top: Ints) -> str:
+    """Which of the rows at the top are no anomalies, and what p means."""
+    flagged = int(np.sum(content.scores[top] > content.threshold))
+    told = ["Sentences refer to the detector\u2019s own threshold."]
+    if flagged == 0:
+        told.append("None of these rows is above it: all of them are kept.")
+    elif flagged < len(top):
+        told.append(f"Only the first {flagged:,} are above it; the others, in grey, are kept.")
+    if getattr(content.detector, "_has_null", False):
+        told.append(
+            "p is the chance that a point of no structure scores as low as this row: large for "
+            "anomalies, near 0 for points of a structure."
+        )
+    return f'<p class="note">{" ".join(told)}</p>'
+
+
 def _cell(name: str, value: str) -> str:
     """A number, with the name that a narrow page writes before it."""
     return f'<td class="num" data-name="{escaped(name)}">{escaped(value)}</td>'
 
 
-def _value(value: Any) -> str:
-    return number(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+def _value(value: Any, digits: int) -> str:
+    return number(float(value), digits) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def _sentence(text: str) -> str:
@@ -174,10 +209,12 @@ def settings(content: Content, command: str) -> str:
     from .. import __version__
 
     detector = content.detector
-    told = _stable(repr(detector))
+    told = f"{_stable(repr(detector))}.fit(X)"
+    if getattr(detector, "_by_hand", False):
+        told += f".set_threshold({content.threshold!r})"
     lines = [
         _code("Command", command) if command else "",
-        _code("In Python", f"{told}.fit(X)"),
+        _code("In Python", told),
         "<h3>Parameters</h3>",
         _pairs({name: _stable(repr(v)) for name, v in detector.get_params(deep=False).items()}),
         "<h3>Versions</h3>",

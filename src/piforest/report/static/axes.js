@@ -9,16 +9,30 @@ function steps(low, high, room) {
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const wide = Math.max(Math.abs(low), Math.abs(high));
   const text = (value) =>
-    wide >= 1e6 || wide < 1e-3 ? short(value) : value.toFixed(Math.min(digits, 8)).replace("-", "−");
+    wide >= 1e12 || wide < 1e-3 ? short(value, digitsFor(low, high)) : value.toFixed(Math.min(digits, 8)).replace("-", "−");
   return found.map((value) => [value, text(value)]);
+}
+
+const GRID_FONT = "11px system-ui, sans-serif";
+
+function widest(ticks) {
+  pen.font = GRID_FONT;
+  return Math.max(0, ...ticks.map(([, text]) => pen.measureText(text).width));
+}
+
+// Room for the numbers of the upright axis; [low, high]: what is in sight at zoom 1.
+function roomForNumbers([low, high], tall) {
+  const middle = (low + high) / 2, half = (high - low) / 2 / camera.zoom;
+  return Math.ceil(Math.max(52, 28 + widest(steps(middle - half, middle + half, tall / 60))));
 }
 
 function drawGrid() {
   const x = (pixel) => (pixel - midX()) / (frame.unit[0] * camera.zoom) + frame.centre[0];
   const y = (pixel) => (midY() - pixel) / (frame.unit[1] * camera.zoom) + frame.centre[1];
-  const across = steps(x(frame.left), x(frame.right), (frame.right - frame.left) / 75);
+  const ticks = (apart) => steps(x(frame.left), x(frame.right), (frame.right - frame.left) / apart);
+  const across = ticks(Math.max(75, widest(ticks(75)) + 14));
   const up = steps(y(frame.bottom), y(frame.top), (frame.bottom - frame.top) / 60);
-  pen.font = "11px system-ui, sans-serif";
+  pen.font = GRID_FONT;
   pen.fillStyle = colours.dim;
   pen.strokeStyle = colours.line;
   pen.lineWidth = 1;
@@ -53,7 +67,7 @@ function drawGrid() {
   pen.restore();
 }
 
-const rounded = (value) => short(Number(value.toPrecision(3)));
+const rounded = (value) => short(value, 3);
 const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 const corner = (bits) => frame.range.map(([low, high], axis) => ((bits >> axis) & 1 ? high : low));
@@ -92,7 +106,7 @@ function nameAxis(axis, corners) {
   const middle = [(from[0] + to[0]) / 2 - midX(), (from[1] + to[1]) / 2 - midY()];
   const length = Math.hypot(...middle) || 1;
   const out = axis === 2 ? [-1, 0] : [middle[0] / length, Math.max(middle[1] / length, 0.4)];
-  pen.font = "11px system-ui, sans-serif";
+  pen.font = GRID_FONT;
   pen.textAlign = axis === 2 ? "right" : out[0] > 0.25 ? "left" : out[0] < -0.25 ? "right" : "center";
   pen.textBaseline = "middle";
   const put = (share, text, colour, far) => {
@@ -102,8 +116,9 @@ function nameAxis(axis, corners) {
   };
   const [low, high] = frame.range[axis];
   if (Math.hypot(from[0] - to[0], from[1] - to[1]) > 60) {
-    put(0.06, rounded(low), colours.dim, 10);
-    put(0.94, rounded(high), colours.dim, 10);
+    const digits = digitsFor(low, high, 3);
+    put(0.06, short(low, digits), colours.dim, 10);
+    put(0.94, short(high, digits), colours.dim, 10);
   }
   pen.font = "600 12px system-ui, sans-serif";
   put(0.5, clipped(axisColumns()[axis].name, 24), colours.ink, 16);

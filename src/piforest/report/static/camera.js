@@ -25,7 +25,8 @@ function rangeOf(values) {
 const axisColumns = () => state.axes.map((at) => drawable[at]);
 
 // One unit as long along every axis: only where all of them are of the space that the detector saw.
-const isEqual = () => state.equal && axisColumns().every((each) => seen.includes(each));
+const canBeEqual = () => axisColumns().every((each) => seen.includes(each));
+const isEqual = () => state.equal && canBeEqual();
 
 function reframe(width, height) {
   const flat = state.mode === "2d";
@@ -38,6 +39,7 @@ function reframe(width, height) {
     frame.range = placeImages(width);
   } else {
     frame.range = axisColumns().map((each) => rangeOf(each.numbers));
+    if (flat) frame.left = roomForNumbers(frame.range[1], frame.bottom - frame.top);
   }
   frame.centre = frame.range.map(([low, high]) => (low + high) / 2);
   const lengths = frame.range.map(([low, high]) => high - low);

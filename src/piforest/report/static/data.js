@@ -39,12 +39,22 @@ const byScore = Uint32Array.from({ length: size }, (_, row) => row).sort(
   (a, b) => scores[a] - scores[b] || b - a,
 );
 
-const short = (value) => String(Number(value.toPrecision(5))).replace("-", "−");
+// How many digits tell values between these ends apart: more where they are far from zero.
+function digitsFor(low, high, digits = 5) {
+  const far = Math.max(Math.abs(low), Math.abs(high)) / (high - low);
+  return Number.isFinite(far) ? Math.min(digits + Math.max(0, Math.ceil(Math.log10(far)) - 1), 15) : digits;
+}
+
+function short(value, digits = 5) {
+  return String(Number(value.toPrecision(digits))).replace("-", "−");
+}
 
 // Nothing where the value is missing.
 function valueText(each, row) {
   if (each.texts) return each.texts[row];
-  return Number.isNaN(each.numbers[row]) ? "" : short(each.numbers[row]);
+  if (Number.isNaN(each.numbers[row])) return "";
+  each.digits ??= digitsFor(...rangeOf(each.numbers));
+  return short(each.numbers[row], each.digits);
 }
 
 const whole = (count) => count.toLocaleString("en");

@@ -20,6 +20,16 @@ function shape(tag, attributes) {
   return made;
 }
 
+// Where bar k turns from kept to odd: at the cut, but a side that holds points stays in sight,
+// and one that holds none is not there.
+function splitAt(k, left, right, at) {
+  const odd = Math.min(Math.max(state.flagged - CUT.above[edges[k + 1] - CUT.first], 0), heights[k]);
+  if (odd === 0) return right;
+  if (odd === heights[k]) return left;
+  const least = Math.min(3, (right - left) / 2);
+  return Math.min(Math.max(at, left + least), right - least);
+}
+
 function drawHistogram() {
   const wide = histogram.clientWidth || 300;
   histogram.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
@@ -30,8 +40,9 @@ function drawHistogram() {
   const made = [];
   heights.forEach((count, k) => {
     const [left, right] = [x(edges[k]), x(edges[k + 1])];
+    const edge = splitAt(k, left, right, at);
     const height = count ? Math.max((Math.sqrt(count) / most) * (BASE - 16), 1.5) : 0;
-    for (const [name, from, to] of [["kept", left, Math.min(right, at)], ["odd", Math.max(left, at), right]]) {
+    for (const [name, from, to] of [["kept", left, edge], ["odd", edge, right]]) {
       if (to > from && height) {
         made.push(shape("rect", { class: name, x: from, y: BASE - height, width: Math.max(to - from - 0.8, 0.4), height }));
       }

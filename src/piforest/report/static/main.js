@@ -24,12 +24,17 @@ function startControls() {
       changed(name);
     });
   }
-  $("equal").checked = state.equal;
   $("equal").addEventListener("change", () => {
     state.equal = $("equal").checked;
     resetCamera();
   });
   if (!state.structures.length) $("colour").querySelector("[value=structure]").remove();
+}
+
+// Ticked only where axes are equal, and free only where they can be.
+function updateEqual() {
+  $("equal").checked = isEqual();
+  $("equal").disabled = !canBeEqual();
 }
 
 function setMode(mode) {
@@ -88,7 +93,10 @@ onChange((what) => {
     drawHistogram();
   }
   if (what === "cut" || what === "pin") updatePinned();
-  if (what === "camera") forgetHover();
+  if (what === "camera") {
+    updateEqual();
+    forgetHover();
+  }
   drawSoon();
 });
 
