@@ -78,3 +78,31 @@ def test_whole_numbers_that_do_not_count_rows_are_coordinates(tmp_path, capsys):
     code, told, err = run(capsys, "detect", path, *QUICK)
     assert (code, err) == (0, "")
     assert "in columns k, u, v of" in told
+
+
+@pytest.mark.parametrize("header", [None, False])
+def test_decimal_commas_are_read_between_spaces(header, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("-0,604 0,2595\n-0,8415 -0,4819\n1 2,5\n")
+    table = read_table(path, header=header)
+    assert table.names == ["x0", "x1"]
+    assert table.numbers().tolist() == [[-0.604, 0.2595], [-0.8415, -0.4819], [1, 2.5]]
+    path.write_text("-0,604 0,2595\n-0,8415 -0,4819\n")
+    assert read_table(path, header=header).numbers()[0].tolist() == [-0.604, 0.2595]
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("1,604 0,2595,a\n2,8415 -0,4819,b\n", "604 0"),
+        ("1;1.234,5;a;2\n2;5.678,25;b;3\n", "1.234,5"),
+    ],
+)
+def test_numbers_cut_at_the_wrong_place_are_not_passed_over(text, cell, tmp_path, capsys):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    code, _, err = run(capsys, "detect", path, *QUICK, "--no-header")
+    assert code == 1
+    assert f"row 1 of column 'x1' is '{cell}', not a number. Say how the file is written" in err
+    assert "--columns" in err
+    assert err.count("\n") == 1

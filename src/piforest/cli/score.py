@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._clusters import add_cluster, score_on_cluster
-from ._input import add_table
+from ._input import add_table, check_spoilt
 from ._options import add_common, auto_or_positive, file
 from ._output import Output, StatusLine
 from ._writing import out_like, rehearse
@@ -127,6 +127,8 @@ def _columns(
                 "use with --columns."
             )
         wanted = fitted
+    if wanted is None:
+        check_spoilt(table)
     return pick_columns(table, wanted, detector.n_features_in_)
 
 
