@@ -106,3 +106,71 @@ def test_numbers_cut_at_the_wrong_place_are_not_passed_over(text, cell, tmp_path
     assert f"row 1 of column 'x1' is '{cell}', not a number. Say how the file is written" in err
     assert "--columns" in err
     assert err.count("\n") == 1
+
+
+def test_a_folder_that_takes_no_file_is_told_before_the_work(points, tmp_path, capsys, monkeypatch):
+    def refused(dir, prefix):
+        raise PermissionError(13, "Permission denied", f"{dir}/{prefix}abc")
+
+    out = tmp_path / "scores.csv"
+    with monkeypatch.context() as patched:
+        patched.setattr("tempfile.mkstemp", refused)
+        code, told, err = run(capsys, "detect", points, *QUICK, "--out", out)
+    assert (code, told) == (1, "")
+    why = "no file can be made in its folder (Permission denied)."
+    assert err == f"piforest: cannot write {out}: {why}\n"
+    assert run(capsys, "detect", points, *QUICK, "--out", out)[0] == 0
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["points.csv", "scores.csv"]
+
+
+def test_an_output_must_be_a_file(points, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(capsys, "detect", points, *QUICK, "--out", "-")
+    assert code == 2
+    assert "argument --out: '-' is no file" in err
+    assert [each.name for each in tmp_path.iterdir()] == ["points.csv"]
+
+
+def test_a_folder_and_a_missing_model_are_told_as_such(points, tmp_path, capsys):
+    code, _, err = run(capsys, "detect", tmp_path, *QUICK)
+    assert (code, err) == (1, f"piforest: {tmp_path} is a folder, not a file.\n")
+    code, _, err = run(capsys, "score", tmp_path, "--model", "no.pif")
+    assert code == 1
+    assert f"{tmp_path} is a folder, not a file; one of Parquet files" in err
+    assert "--dask local" in err
+    code, _, err = run(capsys, "score", points, "--model", "no.pif")
+    assert (code, err) == (1, "piforest: no.pif: there is no such file.\n")
+    code, _, err = run(capsys, "explain", points, "--model", tmp_path)
+    assert (code, err) == (1, f"piforest: {tmp_path} is a folder, not a file.\n")
+
+
+@pytest.mark.parametrize("threshold", ["5", "1", "0", "-0.5"])
+def test_a_threshold_lies_between_0_and_1(threshold, points, capsys):
+    code, _, err = run(capsys, "score", points, "--model", "m.pif", f"--threshold={threshold}")
+    assert code == 2
+    assert f"'{threshold}' must be between 0 and 1, or 'auto'" in err
+
+
+@pytest.mark.parametrize("option", [["--ratio", "0.8"], ["--mutual"]])
+def test_matches_of_ones_own_are_not_filtered(option, capsys):
+    code, _, err = run(capsys, "matches", "a.png", "b.png", "--matches", "mm.csv", *option)
+    assert code == 2
+    assert err.startswith(f"piforest: {option[0]} is for matches that are made here")
+    assert err.count("\n") == 1
+
+
+def test_a_pair_is_chosen_among_matches_of_ones_own(capsys):
+    code, _, err = run(capsys, "matches", "a.png", "b.png", "--pair", "a,b")
+    assert code == 2
+    assert err.endswith("give it with --matches.\n")
+
+
+def test_a_match_without_a_number_gets_no_advice_that_cannot_be_followed(tmp_path, capsys):
+    cv2 = pytest.importorskip("cv2")
+    image, matches = tmp_path / "a.png", tmp_path / "mm.csv"
+    cv2.imwrite(str(image), np.zeros((8, 8, 3), np.uint8))
+    matches.write_text("x1,y1,x2,y2\n1,2,3,4\n1,,3,4\n,2,3,4\n")
+    code, _, err = run(capsys, "matches", image, image, "--matches", matches)
+    assert code == 1
+    assert "row 3 of column 'x1' has no number, and 1 more row lacks one; remove such rows" in err
+    assert "--drop-missing" not in err

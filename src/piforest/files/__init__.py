@@ -135,7 +135,10 @@ def _blocks(path: Any, rows: int | None, columns: Any, options: dict[str, Any]) 
     if str(path) == STANDARD_INPUT:
         kind = _module(".csv")
     else:
-        kind, place = format_of(path), Path(path)
+        place = Path(path)
+        if place.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, not a file.")
+        kind = format_of(path)
         _check_readable(place)
     given = {name: value for name, value in options.items() if value is not None}
     known = list(inspect.signature(kind.read_blocks).parameters)[2:]

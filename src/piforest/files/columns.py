@@ -61,6 +61,7 @@ def _of_any_number(table: Table, numeric: list[str], family: Any) -> list[str]:
     several = family if isinstance(family, (list, tuple)) else [family]
     # What a target depends on may have any name.
     named = not any(hasattr(each, "target") for each in several)
+    kept: list[str]
     if named and {"x", "y"} <= set(numeric):
         kept, why = [name for name in ("x", "y", "z") if name in numeric], "x and y are there"
     else:
