@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from piforest import cli
+from piforest.cli._detecting import digits
 from piforest.datasets import make_lines
 from piforest.families import get_family
 from piforest.files import pick_columns, read_table
@@ -174,3 +177,82 @@ def test_a_match_without_a_number_gets_no_advice_that_cannot_be_followed(tmp_pat
     assert code == 1
     assert "row 3 of column 'x1' has no number, and 1 more row lacks one; remove such rows" in err
     assert "--drop-missing" not in err
+
+
+def test_large_coordinates_are_shown_with_digits_that_tell_them_apart(tmp_path, capsys):
+    path, model = tmp_path / "far.npy", tmp_path / "m.pif"
+    far = X + np.array([500_000, 4_000_000])
+    np.save(path, far)
+    code, told, _ = run(capsys, "detect", path, *QUICK, "--model", model)
+    assert code == 0
+    shown = np.array([line.split() for line in told.split("x1\n")[1].splitlines()[:10]], float)
+    rows = shown[:, 0].astype(int) - 1
+    assert np.allclose(shown[:, 2:], far[rows], rtol=0, atol=1e-4)
+    _, told, _ = run(capsys, "explain", path, "--model", model, "--row", "3")
+    x, y = (float(part.split(" = ")[1]) for part in told.splitlines()[0].split(", "))
+    assert np.allclose([x, y], far[2], rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([3999999.75, 0.5], "4000000"),
+        ([4000000.25, 4000001.5], "4000000.25"),
+        ([0.123456789, 1.0], "0.123457"),
+        ([5.0, 5.0], "5"),
+        ([1e-9, 2e-9], "1e-09"),
+        ([0.0, 0.0], "0"),
+        ([], None),
+    ],
+)
+def test_numbers_have_the_digits_in_which_they_differ(values, text):
+    places = digits(values)
+    assert text is None or f"{values[0]:.{places}g}" == text
+
+
+@pytest.mark.parametrize("name", ["o.mat", "o.npz", "o.jpg"])
+def test_only_formats_that_can_be_written_are_offered(name, points, tmp_path, capsys):
+    code, _, err = run(capsys, "detect", points, *QUICK, "--out", tmp_path / name)
+    assert code == 1
+    offered = err.split("one of ")[1].split("; got")[0].rstrip(".\n")
+    assert ".csv.gz, " in offered
+    assert ".mat" not in offered
+    assert ".npz" not in offered
+
+
+@pytest.mark.parametrize("name", ["o.npy", "o.xyz"])
+def test_text_is_refused_before_the_work_by_files_of_numbers(name, tmp_path, capsys):
+    notes = ["1", *["a"] * (len(X) - 1)]  # the first row alone would do
+    path = put(tmp_path / "a.csv", {"note": notes, "x": X[:, 0], "y": X[:, 1]})
+    code, told, err = run(capsys, "detect", path, *QUICK, "--out", tmp_path / name)
+    assert (code, told) == (1, "")
+    assert f"{name[1:]} files hold numbers only, and column 'note' of" in err
+
+
+def test_json_has_numbers_where_the_cells_are_numbers(tmp_path, capsys):
+    n = len(X)
+    columns = {"id": [f"{k:03d}" for k in range(n)], "k": [5] * n, "note": ["a"] * n}
+    path = put(tmp_path / "a.csv", {**columns, "x": X[:, 0], "y": X[:, 1]})
+    code, told, _ = run(capsys, "detect", path, *QUICK, "--json")
+    assert code == 0
+    for row in json.loads(told)["most_anomalous"]:
+        at = row["row"] - 1
+        expected = {"id": f"{at:03d}", "k": 5, "note": "a", "x": X[at, 0], "y": X[at, 1]}
+        assert row["values"] == expected
+    path = tmp_path / "b.csv"
+    path.write_text("\n".join(f"{x};{y}" for x, y in X).replace(".", ","))
+    code, told, _ = run(capsys, "detect", path, *QUICK, "--json")
+    top = json.loads(told)["most_anomalous"][0]
+    assert list(top["values"].values()) == X[top["row"] - 1].tolist()
+
+
+def test_the_size_of_a_sample_is_a_number_where_it_is_one(capsys):
+    assert json.loads(run(capsys, "families", "line", "--json")[1])["sample"] == 2
+    assert json.loads(run(capsys, "families", "hyperplane", "--json")[1])["sample"] == "d"
+    assert "sample    1 row\n" in run(capsys, "families", "translation")[1]
+
+
+def test_one_row_is_not_many(tmp_path, capsys):
+    path = put(tmp_path / "a.csv", {"x": [*X[:, 0], ""], "y": [*X[:, 1], 1]})
+    _, told, _ = run(capsys, "detect", path, *QUICK, "--drop-missing")
+    assert "; 1 row lacks a number\n" in told

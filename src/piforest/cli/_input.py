@@ -112,6 +112,11 @@ def read_points(
     return Points(table, picked, X, table.rows[scored], scored)
 
 
+def lacking(skipped: int, one: str, many: str) -> str:
+    """What is said of rows that were not scored, if there are any, of one or of many."""
+    return f"; {skipped:,} {one if skipped == 1 else many}" if skipped else ""
+
+
 def check_spoilt(table: Table) -> None:
     """A column of numbers with a few words in it, or of numbers that were cut at the wrong
     place, would be passed over in silence."""

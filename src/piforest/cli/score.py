@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._clusters import add_cluster, score_on_cluster
-from ._input import add_table, check_spoilt
+from ._input import add_table, check_spoilt, lacking
 from ._options import add_common, auto_or_share, file
 from ._output import Output, StatusLine
 from ._writing import out_like, rehearse
@@ -224,7 +224,7 @@ def _tell(
         "score_columns": tally.score_names,
         "written": {} if args.out is None else {"out": str(args.out)},
     }
-    lack = f"; {tally.skipped:,} more lack a number" if tally.skipped else ""
+    lack = lacking(tally.skipped, "more lacks a number", "more lack a number")
     columns = ", ".join(tally.names)
     output.say(f"rows        {n:,} in columns {columns} of {answer['source']}{lack}")
     output.say(f"model       {args.model}, a {answer['class']}")
