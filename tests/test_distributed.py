@@ -314,25 +314,54 @@ def test_a_process_unpacks_a_model_once(fitted, few):
     assert len(_model._UNPACKED) == _model._KEPT
 
 
+def test_a_process_moves_a_model_to_its_device_once(few, monkeypatch):
+    pytest.importorskip("torch")
+    from piforest._torch import scorer
+
+    made, real = [], scorer.PreferenceScorer
+
+    def counted(*args):
+        made.append(1)
+        return real(*args)
+
+    detector = DETECTORS["default"]().fit(few).set_params(device="torch")
+    expected = detector.anomaly_score(few)
+    _model._UNPACKED.clear()
+    monkeypatch.setattr(scorer, "PreferenceScorer", counted)
+    lazy = detector.anomaly_score(da.from_array(few, chunks=(250, 2)))
+    with dask.config.set(scheduler="threads", num_workers=4):
+        for _ in range(2):
+            assert np.array_equal(lazy.compute(), expected)
+    assert len(made) == 1
+
+
 def test_a_task_has_the_threads_of_its_worker(client):
     assert client.submit(_model._threads, 7, pure=False).result(300) == 1
     assert _model._threads(7) == 7
 
 
-def test_a_worker_that_is_killed_costs_nothing_but_time(client, fitted, few):
-    def slowly(block):
-        time.sleep(0.1)
+def test_a_worker_that_is_killed_costs_nothing_but_time(client, fitted, few, tmp_path):
+    def until_told(block, block_id):
+        """The second half of the blocks, of a process that leaves its id."""
+        while block_id[0] >= 20 and not (tmp_path / "go").exists():
+            (tmp_path / str(os.getpid())).touch()
+            time.sleep(0.02)
         return block
 
-    array = da.from_array(few, chunks=(50, 2)).map_blocks(slowly, dtype=float)
+    array = da.from_array(few, chunks=(50, 2)).map_blocks(until_told, dtype=float)
     lazy = fitted.anomaly_score(array)
-    futures = client.compute([lazy.blocks[k] for k in range(40)])
+    # Some of what is done is lost with the worker, and so is what it does now.
+    done = client.compute([lazy.blocks[k] for k in range(20)])
     with client.as_current():
-        wait(futures, timeout=300, return_when="FIRST_COMPLETED")
-    pid = next(iter(client.run(os.getpid).values()))
-    os.kill(pid, signal.SIGKILL)
-    assert not all(future.done() for future in futures)
-    scores = np.concatenate([future.result(300) for future in futures])
+        wait(done, timeout=300)
+    begun = client.compute([lazy.blocks[k] for k in range(20, 40)])
+    limit = time.monotonic() + 300
+    while not (waiting := os.listdir(tmp_path)):
+        assert time.monotonic() < limit, "no worker has begun"
+        time.sleep(0.02)
+    os.kill(int(waiting[0]), signal.SIGKILL)
+    (tmp_path / "go").touch()
+    scores = np.concatenate([future.result(300) for future in done + begun])
     assert np.array_equal(scores, fitted.anomaly_score(few))
     client.wait_for_workers(3, timeout=300)
 

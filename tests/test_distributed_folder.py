@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +19,7 @@ pytest.importorskip("distributed")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from piforest import PreferenceIsolationForest, cli  # noqa: E402
+from piforest._files import whole_file  # noqa: E402
 from piforest.datasets import make_lines  # noqa: E402
 from piforest.distributed import _cluster, _folder, connect, score_folder  # noqa: E402
 
@@ -112,7 +116,8 @@ FILES = {
 
 def run(detector, source, client, **changes):
     options = {"model": "m", **changes}
-    return score_folder(detector, source, source.parent / "out", client, ["a", "b"], **options)
+    out = source.parent / "out"
+    return score_folder(detector, source, out, lambda: client, ["a", "b"], **options)
 
 
 def check(out, table, detector, names=FILES):
@@ -180,8 +185,12 @@ def test_rows_without_numbers_fail_their_file_or_stay_unscored(client, detector,
     report = run(detector, source, client, drop_missing=True)
     assert report.done == ["part1.parquet"]
     assert report.counts.skipped == 1
+    # The others lack no number, and are the same either way.
+    assert len(report.skipped) == 3
     found = pd.read_parquet(source.parent / "out" / "part1.parquet")
     assert found["score"].isna().tolist() == holes["b"].isna().tolist()
+    report = run(detector, source, client)
+    assert "other settings" in report.failed["part1.parquet"]
 
 
 def test_files_of_another_model_are_kept_unless_forced(client, detector, table, source):
@@ -189,13 +198,55 @@ def test_files_of_another_model_are_kept_unless_forced(client, detector, table, 
     other = PreferenceIsolationForest("line", random_state=1, **SMALL).fit(table[["a", "b"]])
     report = run(other, source, client, model="another")
     assert sorted(report.failed) == list(FILES)
-    assert "from other data or another model; --force" in report.failed["part1.parquet"]
+    told = "from other data, another model or other settings; --force"
+    assert told in report.failed["part1.parquet"]
     check(source.parent / "out", table, detector)
     assert sorted(run(other, source, client, model="another", force=True).done) == list(FILES)
     check(source.parent / "out", table, other)
 
 
-def test_what_cannot_be_is_said_before_the_work(client, detector, tmp_path):
+def test_files_of_another_threshold_are_kept_unless_forced(client, detector, table, source):
+    run(detector, source, client)
+    other = copy.copy(detector).set_threshold(-detector.offset_ * 0.9)
+    report = run(other, source, client)
+    assert sorted(report.failed) == list(FILES)
+    assert "other settings; --force" in report.failed["part1.parquet"]
+    check(source.parent / "out", table, detector)
+    assert sorted(run(other, source, client, force=True).done) == list(FILES)
+    check(source.parent / "out", table, other)
+    assert sorted(run(other, source, client).skipped) == list(FILES)
+
+
+def test_only_what_is_left_of_the_same_file_is_removed(tmp_path):
+    target = tmp_path / "a[b]*.parquet"
+    with whole_file(target):
+        [left] = tmp_path.iterdir()
+    left.touch()
+    names = [
+        ".a[b]*.parquet.mine", ".a[b]*.parquet.12345678.parquet", ".a[b]*c.parquet.12345678",
+        ".ab.parquet.12345678", target.name,
+    ]  # fmt: skip
+    for name in names:
+        (tmp_path / name).touch()
+    _folder._remove_left_over(target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def no_cluster():
+    raise AssertionError("nothing is to be done")
+
+
+def test_where_all_is_done_no_cluster_is_asked_for(client, detector, source):
+    run(detector, source, client)
+    (source / "part4.parquet").write_bytes(b"no Parquet file")
+    out = source.parent / "out"
+    report = score_folder(detector, source, out, no_cluster, ["a", "b"], model="m")
+    assert report.skipped == list(FILES)
+    assert list(report.failed) == ["part4.parquet"]
+
+
+def test_what_cannot_be_is_said_before_the_work(detector, tmp_path):
+    client = no_cluster
     with pytest.raises(NotADirectoryError, match="is no folder of Parquet files"):
         score_folder(detector, tmp_path / "a", tmp_path / "b", client, ["a", "b"], model="m")
     with pytest.raises(FileNotFoundError, match="has no Parquet files"):
@@ -236,16 +287,28 @@ def test_the_command_line_scores_a_folder_and_goes_on_where_it_stopped(
     assert answer["skipped"] == [name for name in FILES if name != "part2.parquet"]
     assert answer["rows"] == 400
     check(out, table, detector)
+    # Nobody answers there, and nobody has to.
+    assert command_line(*asked[:-1], "tcp://127.0.0.1:9") == 0
+    told = capsys.readouterr()
+    assert "files       0 of 4 scored; 4 were finished before" in told.out
+    assert "cluster" not in told.out
+    assert told.err == ""
 
 
 def test_a_cluster_of_this_machine_is_started_and_ended(detector, table, source, model, tmp_path):
+    table.iloc[:9].assign(b=np.nan).to_parquet(source / "part4.parquet", index=False)
     command = [
         sys.executable, "-m", "piforest", "score", source, "--model", model, "--out",
         tmp_path / "out", "--dask", "local", "--jobs", "2",
     ]  # fmt: skip
     told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert told.returncode == 0, told.stderr
-    assert told.stderr == ""
+    assert told.returncode == 1, told.stderr
+    # What Dask may have to say when it ends is not asked for here.
+    ours = [line for line in told.stderr.splitlines() if line.startswith("piforest: ")]
+    assert len(ours) == 1
+    assert ours[0].startswith("piforest: part4.parquet failed: ")
+    assert str(Path(_folder.__file__).parents[1]) not in told.stderr, "a traceback of ours"
+    assert "Compute Failed" not in told.stderr, "workers tell what we tell"
     assert "cluster     2 workers, 2 threads" in told.stdout
     check(tmp_path / "out", table, detector)
 
@@ -277,23 +340,47 @@ def test_options_that_a_folder_cannot_have_are_named(source, model, capsys, opti
     assert len(told.err.splitlines()) == 1
 
 
-def test_a_worker_that_dies_while_it_writes_costs_nothing_but_time(
-    cluster, client, detector, table, source, monkeypatch
-):
-    monkeypatch.setattr(_folder, "TASK_ROWS", 7)
-    _, started = cluster
-    victim = started.pop()
-    client.wait_for_workers(2, timeout=WAIT)
+def slow_writer(folder):
+    """`write_scores` that leaves its process id in a folder, and half a file until there is one
+    named go."""
 
-    def kill_once(report):
-        if victim.poll() is None:
+    def write(path, target, *others):
+        if not (folder / "go").exists():
+            target.parent.mkdir(exist_ok=True)
+            with whole_file(target) as file:
+                file.write(b"half")
+                (folder / str(os.getpid())).touch()
+                while not (folder / "go").exists():
+                    time.sleep(0.02)
+        return _folder.write_scores(path, target, *others)
+
+    return write
+
+
+def test_a_worker_that_dies_while_it_writes_costs_nothing_but_time(
+    cluster, client, detector, table, source, tmp_path, monkeypatch
+):
+    (tmp_path / "writing").mkdir()
+    monkeypatch.setattr(_folder, "TASK_ROWS", 7)
+    # Workers have the real one under this name.
+    monkeypatch.setattr(_folder, "write_scores", slow_writer(tmp_path / "writing"))
+    _, started = cluster
+    client.wait_for_workers(2, timeout=WAIT)
+    with ThreadPoolExecutor() as executor:
+        running = executor.submit(run, detector, source, client)
+        try:
+            limit = time.monotonic() + WAIT
+            while not (writing := os.listdir(tmp_path / "writing")):
+                assert time.monotonic() < limit, "no worker writes"
+                time.sleep(0.02)
+            [victim] = [each for each in started if str(each.pid) == writing[0]]
+            started.remove(victim)
             victim.kill()
             victim.wait(20)
-
-    (source.parent / "out").mkdir()
-    (source.parent / "out" / ".part1.parquet.left").touch()
-    report = run(detector, source, client, watch=kill_once)
-    assert victim.poll() is not None
+            assert [*(tmp_path / "out").rglob(".*")], "it left nothing"
+        finally:
+            (tmp_path / "writing" / "go").touch()
+        report = running.result(WAIT)
     assert sorted(report.done) == list(FILES)
-    check(source.parent / "out", table, detector)
-    assert not list((source.parent / "out").glob(".*"))
+    check(tmp_path / "out", table, detector)
+    assert not list((tmp_path / "out").rglob(".*"))

@@ -166,6 +166,46 @@ def test_text_becomes_numbers_in_parquet_where_nothing_is_lost(tmp_path):
     assert not (tmp_path / "b.parquet").exists()
 
 
+@pytest.mark.parametrize(
+    "cells", [("0.0", "0.0", "0.0"), ("0.0", "1", "2"), ("-0.0", "3", ""), ("0e0", "1", "2")]
+)
+def test_a_zero_with_a_point_is_no_whole_number_in_parquet(cells, tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\n" + "".join(f"n,{cell}\n" for cell in cells))
+    write_table(tmp_path / "a.parquet", read_table(tmp_path / "a.csv"))
+    back = pq.read_table(tmp_path / "a.parquet").column("x")
+    assert back.type == pa.float64()
+    expected = [None if cell == "" else float(cell) for cell in cells]
+    assert list(map(str, back.to_pylist())) == list(map(str, expected))
+
+
+LONG = "a" * 32
+ALIKE = {
+    "accents": (["é", "è"], ["?", "?_2"], ["é", "è"]),
+    "spaces": (["my score", "my_score"], ["my_score_2", "my_score"], None),
+    "a number that is taken": (["a b", "a  b", "a_b_2"], ["a_b", "a_b_3", "a_b_2"], None),
+    "one start": ([f"{LONG}b", f"{LONG}c", LONG], [f"{LONG}b", f"{LONG}c", LONG],
+                  [f"{'a' * 30}_2", f"{'a' * 30}_3", LONG]),
+    "letters of two bytes": (["ö" * 20, "ö" * 21], ["?" * 20, "?" * 21],
+                             ["ö" * 16, "ö" * 15 + "_2"]),
+    "the format's own": (["X", "scan angle", " x"], ["X", "scan_angle", "x_2"],
+                         ["X_2", "scan_angle_2", "x_2"]),
+    "no name": ([""], ["column"], None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["a.ply", "a.las"])
+@pytest.mark.parametrize("case", ALIKE)
+def test_columns_whose_names_come_out_alike_stay_apart_in_a_scan(name, case, tmp_path):
+    given, in_ply, in_las = ALIKE[case]
+    expected = in_ply if name == "a.ply" or in_las is None else in_las
+    added = {each: np.arange(100.0) + 1000 * k for k, each in enumerate(given)}
+    write_table(tmp_path / name, Table({**dict(zip("xyz", XYZ.T)), **added}, "here"))
+    back = read_table(tmp_path / name)
+    assert back.names[-len(given) :] == expected
+    assert np.array_equal(back.numbers(expected), np.column_stack(list(added.values())))
+    assert np.allclose(back.numbers(["x", "y", "z"]), XYZ, atol=1e-6)
+
+
 @pytest.mark.parametrize(("text", "order"), [(True, "<"), (False, "<"), (False, ">")])
 def test_a_ply_scan_keeps_its_properties_faces_and_comments(text, order, tmp_path):
     put_ply(tmp_path / "a.ply", text, order)

@@ -350,6 +350,15 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
         interrupted()
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["result"]
+
+    def swept():
+        with whole_file(path):
+            for name in set(os.listdir(tmp_path)) - {"result"}:
+                (tmp_path / name).unlink()
+            raise ValueError("the reason")
+
+    with pytest.raises(ValueError, match="the reason"):
+        swept()
     with whole_file(path) as file:
         file.write(b"after")
     assert path.read_text() == "after"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -51,5 +51,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        # Where it is gone already, the error is what counts.
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise

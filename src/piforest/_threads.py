@@ -12,8 +12,9 @@ from typing import Any
 
 from joblib import cpu_count, effective_n_jobs
 
-# Each thread gets its work in about so many portions: handing out a portion costs time too.
-_PORTIONS = 8
+# Each thread gets its work in at least so many portions: handing out a portion costs time too,
+# but the last ones are waited for.
+_PORTIONS = 32
 
 _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
 

@@ -7,6 +7,7 @@ import hashlib
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..files import Table
 
 _WIDE = 30
+_LOGGING = "distributed.logging.distributed"
+_LOGGING_OF_WORKERS = "distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED"
 _TEXT_OPTIONS = ("delimiter", "header", "decimal", "array")
 
 
@@ -41,11 +44,17 @@ def score_on_cluster(
     _check(args)
     from ..distributed import connect, score_folder
 
-    _hush()
     names = _columns(source, pick)
     start = time.perf_counter()
-    with connect(args.dask, None if args.jobs == -1 else args.jobs) as client:
-        _say_cluster(output, client)
+    with _hushed(), ExitStack() as stack:
+
+        def client() -> Any:
+            workers = None if args.jobs == -1 else args.jobs
+            found = stack.enter_context(connect(args.dask, workers))
+            line.clear()
+            _say_cluster(output, found)
+            return found
+
         line = StatusLine(output)
         report = score_folder(
             detector, source, out, client, names, model=_fingerprint(args.model),
@@ -65,11 +74,12 @@ def _check(args: argparse.Namespace) -> None:
             raise ValueError(f"--dask takes Parquet files, which have no --{name}; leave it out.")
 
 
-def _hush() -> None:
-    """Dask tells of every worker that comes and goes; a file that fails is told by us."""
+def _hushed() -> Any:
+    """Dask tells of every worker that comes and goes; a file that fails is told by us. Processes
+    that it starts ask the environment what to tell."""
     import dask.config
 
-    dask.config.set({"distributed.logging.distributed": "critical"})
+    return dask.config.set({_LOGGING: "critical", _LOGGING_OF_WORKERS: "critical"})
 
 
 def _columns(folder: Path, pick: Callable[[Table], list[str]]) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from glob import escape
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +19,8 @@ from ._mapping import TASK_ROWS
 from ._model import Parcel, unpacked
 
 _STAMP = b"piforest"
+# What `tempfile.mkstemp` puts behind a prefix.
+_RANDOM = 8 * "[a-z0-9_]"
 
 
 class Counts(NamedTuple):
@@ -62,7 +66,7 @@ def score_folder(
     detector: Any,
     source: Path,
     out: Path,
-    client: Any,
+    client: Callable[[], Any],
     names: Sequence[str],
     *,
     model: str,
@@ -74,19 +78,20 @@ def score_folder(
 
     Each file of `source` becomes one of the same name in `out`, with the same columns and those
     of `files.with_scores`. It appears whole or not at all; one that is there already from the
-    same data and model is left as it is. A file that cannot be read or scored is reported, and
-    the others are done.
+    same data, model and settings is left as it is. A file that cannot be read or scored is
+    reported, and the others are done.
 
-    names: the columns to score; model: what tells this model from others, in the files written;
+    client: gives the cluster's client, and is called if there is something to do; names: the
+    columns to score; model: what tells this model from others, in the files written;
     drop_missing: rows that lack a number stay unscored, else their file fails; watch: called
     with the report after each file.
     """
     files = parquet_files(source)
     if source.resolve() in (out.resolve(), *out.resolve().parents):
         raise ValueError(f"the output folder must lie outside of {source}, got {out}.")
-    out.mkdir(parents=True, exist_ok=True)
-    job = _Job(source, out, list(names), model, drop_missing, force)
-    return _Run(detector, job, client, files, watch).all()
+    threshold = -float(detector.offset_)
+    job = _Job(source, out, list(names), model, threshold, drop_missing, force)
+    return _Run(detector, job, files, watch).all(client)
 
 
 @dataclass(frozen=True)
@@ -97,71 +102,98 @@ class _Job:
     out: Path
     names: list[str]
     model: str
+    threshold: float
     drop_missing: bool
     force: bool
+
+    def stamp(self, path: Path) -> dict[str, Any]:
+        """What the output of a file is made from."""
+        state = path.stat()
+        return {
+            "model": self.model,
+            "columns": self.names,
+            "threshold": self.threshold,
+            "drop_missing": self.drop_missing,
+            "source": [state.st_size, state.st_mtime_ns],
+        }
+
+
+class _File(NamedTuple):
+    """One that is to be scored."""
+
+    name: str
+    sizes: list[int]
+    """of its row groups"""
+    stamp: dict[str, Any]
 
 
 class _Run:
     """Files on their way through a cluster."""
 
     def __init__(
-        self,
-        detector: Any,
-        job: _Job,
-        client: Any,
-        files: list[str],
-        watch: Callable[[Report], None],
+        self, detector: Any, job: _Job, files: list[str], watch: Callable[[Report], None]
     ) -> None:
-        from distributed import as_completed
+        self.detector, self.job, self.watch = detector, job, watch
+        self.report, self.files = Report(len(files)), files
 
-        self.job, self.client, self.watch = job, client, watch
-        self.report, self.waiting = Report(len(files)), iter(files)
-        self.threshold = -float(detector.offset_)
-        # As a task, so that it can be made again where the workers that hold it die.
-        self.parcel = client.compute(Parcel(detector, named=False).delayed())
-        self.running = as_completed()  # type: ignore[no-untyped-call]
-        self.names: dict[str, str] = {}
-
-    def all(self) -> Report:
-        # Enough to keep all threads busy, and no more, however many files there are.
-        self._start(2 * sum(self.client.nthreads().values()) + 2)
-        for future in self.running:
-            self._end(self.names.pop(future.key), future)
-            self._start(1)
+    def all(self, connect: Callable[[], Any]) -> Report:
+        waiting = self._unfinished()
+        first = next(waiting, None)
+        if first is not None:
+            client = connect()
+            self.job.out.mkdir(parents=True, exist_ok=True)
+            self._on_cluster(client, chain([first], waiting))
         return self.report
 
-    def _start(self, most: int) -> None:
-        """Give the cluster so many of the files that wait."""
-        started = 0
-        while started < most and (name := next(self.waiting, None)) is not None:
+    def _unfinished(self) -> Iterator[_File]:
+        """The files that an earlier run did not finish; the others are reported."""
+        job = self.job
+        for name in self.files:
             try:
-                future = self._submit(name)
+                path, target = job.source / name, job.out / name
+                file = _File(name, parquet.row_groups(path), job.stamp(path))
+                finished = target.exists() and not job.force
+                if finished:
+                    _check_finished(target, file.stamp)
             except Exception as error:
                 self.report.failed[name] = _reason(error)
                 self.watch(self.report)
                 continue
-            if future is None:
+            if finished:
                 self.report.skipped.append(name)
                 self.watch(self.report)
-                continue
-            self.names[future.key] = name
-            self.running.add(future)  # type: ignore[no-untyped-call]
-            started += 1
+            else:
+                yield file
 
-    def _submit(self, name: str) -> Any:
-        """Tasks for one file; None if it was finished by an earlier run."""
-        job, path, target = self.job, self.job.source / name, self.job.out / name
-        sizes, stamp = parquet.row_groups(path), _stamp(path, job.model, job.names)
-        if target.exists() and not job.force:
-            _check_finished(target, stamp)
-            return None
-        target.parent.mkdir(parents=True, exist_ok=True)
-        parts = [(at, k) for at, size in enumerate(sizes) for k in range(0, size, TASK_ROWS)]
+    def _on_cluster(self, client: Any, waiting: Iterator[_File]) -> None:
+        from distributed import as_completed
+
+        # As a task, so that it can be made again where the workers that hold it die.
+        parcel = client.compute(Parcel(self.detector, named=False).delayed())
+        running = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
+        names: dict[str, str] = {}
+
+        def start(most: int) -> None:
+            for file in islice(waiting, most):
+                future = self._submit(client, parcel, file)
+                names[future.key] = file.name
+                running.add(future)  # type: ignore[no-untyped-call]
+
+        # Enough to keep all threads busy, and no more, however many files there are.
+        start(2 * sum(client.nthreads().values()) + 2)
+        for future in running:
+            self._end(names.pop(future.key), future)
+            start(1)
+
+    def _submit(self, client: Any, parcel: Any, file: _File) -> Any:
+        """Tasks for one file."""
+        job, path, target = self.job, self.job.source / file.name, self.job.out / file.name
+        parts = [(at, k) for at, size in enumerate(file.sizes) for k in range(0, size, TASK_ROWS)]
         task = partial(score_rows, path, job.names, job.drop_missing, TASK_ROWS)
-        scores = [self.client.submit(task, *part, self.parcel, pure=False) for part in parts]
+        scores = [client.submit(task, *part, parcel, pure=False) for part in parts]
         # What is begun is finished first.
-        return self.client.submit(
-            write_scores, path, target, stamp, self.threshold, scores, pure=False, priority=1
+        return client.submit(
+            write_scores, path, target, file.stamp, job.threshold, scores, pure=False, priority=1
         )
 
     def _end(self, name: str, future: Any) -> None:
@@ -198,9 +230,10 @@ def score_rows(
 
 
 def write_scores(
-    path: Path, target: Path, stamp: bytes, threshold: float, scores: list[Floats]
+    path: Path, target: Path, stamp: dict[str, Any], threshold: float, scores: list[Floats]
 ) -> Counts:
     """On a worker: the file with its scores beside its rows."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     flat, start = np.concatenate([np.empty(0), *scores]), 0
     first = parquet.read_group(path, 0)
     with table_writer(target, _with_scores(_stamped(first, stamp), flat, threshold)) as writer:
@@ -218,34 +251,30 @@ def _with_scores(table: Table, scores: Floats, threshold: float) -> Table:
     return with_scores(table, scores[scored], threshold, scored)
 
 
-def _stamped(table: Table, stamp: bytes) -> Table:
+def _stamped(table: Table, stamp: dict[str, Any]) -> Table:
     """The table as one whose file says what it was made from."""
-    arrow = table.form.arrow
-    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _STAMP: stamp})
+    arrow, text = table.form.arrow, json.dumps(stamp).encode()
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _STAMP: text})
     return replace(table, form=replace(table.form, arrow=arrow))
 
 
-def _stamp(path: Path, model: str, names: list[str]) -> bytes:
-    """What an output file was made from."""
-    state = path.stat()
-    source = [state.st_size, state.st_mtime_ns]
-    return json.dumps({"model": model, "columns": names, "source": source}).encode()
-
-
-def _check_finished(target: Path, stamp: bytes) -> None:
+def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
     try:
-        found = (parquet.read_group(target, 0, 0, 0).form.arrow.schema.metadata or {}).get(_STAMP)
+        metadata = parquet.read_group(target, 0, 0, 0).form.arrow.schema.metadata or {}
+        found = json.loads(metadata.get(_STAMP, b"null"))
     except ValueError:
         found = None
-    if found != stamp:
+    # A file that was finished without drop_missing lacks no number: it would be the same with.
+    if found not in (stamp, {**stamp, "drop_missing": False}):
         raise FileExistsError(
-            f"{target} is there already, from other data or another model; --force overwrites it."
+            f"{target} is there already, from other data, another model or other settings; "
+            "--force overwrites it."
         )
 
 
 def _remove_left_over(target: Path) -> None:
     """What workers that died in the middle of this file left of it."""
-    for path in target.parent.glob(f".{target.name}.*"):
+    for path in target.parent.glob(f".{escape(target.name)}." + _RANDOM):
         path.unlink(missing_ok=True)
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array
 
 from .._validation import check_magnitude
 from ..protocols import Floats, Ints
+from ._model import handed_on
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _column(name: str, column: Any, n: int, numbers: Ints) -> Any:
 def _each(X: Any, function: Callable[[Any, int, Any], Any], wanted: Any) -> Any:
     """function(part, number of the part, wanted) for each partition, lazily. Not as delayed
     partitions, of which each would carry the graph of all."""
-    wanted = delayed(_handed_on, pure=False)(wanted)
+    wanted = delayed(handed_on, pure=False)(wanted)
     if not hasattr(X, "chunks"):
         return X.map_partitions(_of_frame, function, wanted, meta=(None, object))
     one = ((1,) * len(X.chunks[0]),)
@@ -115,10 +116,6 @@ def _each(X: Any, function: Callable[[Any, int, Any], Any], wanted: Any) -> Any:
     X = X.rechunk({1: -1}) if X.ndim == 2 else X
     meta = np.empty(0, object)
     return X.map_blocks(_of_array, function, wanted, dtype=object, meta=meta, chunks=one, **drop)
-
-
-def _handed_on(wanted: Any) -> Any:
-    return wanted
 
 
 def _of_frame(part: Any, function: Any, wanted: Any, partition_info: Any = None) -> Any:

@@ -42,11 +42,12 @@ class Parcel:
         once, one worker runs the task, the others fetch its result, once each. Where that worker
         dies, another one runs it."""
         key = f"piforest-model-{self.token}"
-        return delayed(_handed_on, pure=True)(self, dask_key_name=key)
+        return delayed(handed_on, pure=True)(self, dask_key_name=key)
 
 
-def _handed_on(parcel: Parcel) -> Parcel:
-    return parcel
+def handed_on(value: Any) -> Any:
+    """A task whose result others share."""
+    return value
 
 
 def _lean(detector: Any) -> Any:
@@ -63,14 +64,18 @@ def _lean(detector: Any) -> Any:
 
 
 def unpacked(parcel: Parcel) -> Any:
-    """The detector, unpacked once in each process, with as many threads as this task may use."""
+    """The detector, unpacked and moved to its device once in each process, with as many threads
+    as this task may use."""
     with _LOCK:
         if parcel.token not in _UNPACKED:
             _UNPACKED[parcel.token] = cloudpickle.loads(zlib.decompress(parcel.content))
             while len(_UNPACKED) > _KEPT:
                 _UNPACKED.popitem(last=False)
         _UNPACKED.move_to_end(parcel.token)
-        detector = copy.copy(_UNPACKED[parcel.token])
+        held = _UNPACKED[parcel.token]
+        detector = copy.copy(held)
+        # A copy does not take along what a device holds.
+        detector._on_device = held._scorer()
     detector.n_jobs = _threads(detector.n_jobs)
     return detector
 

@@ -12,10 +12,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ._extras import needed
+from ._words import words
 from .table import Table, block_rows
 
 _POINTS = ("x", "y", "z")
+_WHOLE_POINTS = frozenset(("X", "Y", "Z"))
 _COLOURS = ("red", "green", "blue")
+# In bytes.
+_LONGEST_NAME = 32
 # The point formats without colours, and those that have them too.
 _COLOURED = {0: 2, 1: 3, 4: 5, 6: 7, 9: 10}
 
@@ -39,9 +43,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
         if not total:
             raise ValueError(f"{path} has no points.")
         names = [
-            each
-            for each in reader.header.point_format.dimension_names
-            if each not in ("X", "Y", "Z")
+            each for each in reader.header.point_format.dimension_names if each not in _WHOLE_POINTS
         ]
         for points in reader.chunk_iterator(block_rows(rows, len(names) + 3, total)):
             columns = {name: np.array(points[name]) for name in _POINTS}
@@ -79,10 +81,12 @@ class writer:
         self.header = copy.deepcopy(like.form.header) if own else _new_header(laspy, like)
         if set(_COLOURS) <= set(like.names):
             self._add_colours(laspy)
-        known = {*_POINTS, *self.header.point_format.dimension_names}
-        self.added = [name for name in like.names if name not in known]
+        held = {*_POINTS, *self.header.point_format.dimension_names}
+        # X, Y, Z are x, y, z as whole numbers; a column of that name is another.
+        added = [name for name in like.names if name not in held - _WHOLE_POINTS]
+        self.words = words(added, "utf-8", _LONGEST_NAME, held)
         self.header.add_extra_dims(
-            [laspy.ExtraBytesParams(_word(name), _dtype(like, name)) for name in self.added]
+            [laspy.ExtraBytesParams(self.words[name], _dtype(like, name)) for name in added]
         )
         self.names = like.names
         self.out = laspy.open(
@@ -102,7 +106,7 @@ class writer:
                 continue  # X, Y, Z were copied, without rounding again
             if name in _COLOURS and table.columns[name].dtype == np.uint8:
                 values = values.astype(np.uint16) * 257  # LAS has 16 bits a colour
-            points[_word(name) if name in self.added else name] = values
+            points[self.words.get(name, name)] = values
         self.out.write_points(points)
 
     def close(self) -> None:
@@ -149,8 +153,3 @@ def _dtype(table: Table, name: str) -> str:
         f"a LAS file holds numbers, and column {name!r} of {table.source} has others; write a "
         ".csv file."
     )
-
-
-def _word(name: str) -> str:
-    """LAS names have at most 32 letters."""
-    return "_".join(name.split())[:32]

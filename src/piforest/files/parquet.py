@@ -141,7 +141,11 @@ class writer:
         cells = [cell for cell in table.columns[name].tolist() if isinstance(cell, str)]
         if name not in table.numeric() or any(_LEADING_ZERO.match(cell) for cell in cells):
             return self.pa.string()
-        whole = all(_WHOLE.fullmatch(cell) for cell in cells if number_or_none(cell, table.decimal))
+        whole = all(
+            _WHOLE.fullmatch(cell)
+            for cell in cells
+            if number_or_none(cell, table.decimal) is not None
+        )
         return self.pa.int64() if whole else self.pa.float64()
 
     def _column(self, table: Table, field: Any) -> Any:

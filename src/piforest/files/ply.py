@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._extras import needed
+from ._words import words
 from .table import Table, block_rows
 
 _KINDS = {
@@ -69,16 +70,17 @@ class writer:
         self.file, self.rows = file, 0
         self.form = like.form if isinstance(like.form, Form) else Form(False, (), ())
         self.kinds = {name: _kind(like, name) for name in like.names}
+        self.words = words(like.names, "ascii")
         self._header()
 
     def write(self, table: Table) -> None:
-        dtype = [(name, f"<{kind}") for name, kind in self.kinds.items()]
+        dtype = [(self.words[name], f"<{kind}") for name, kind in self.kinds.items()]
         vertices = np.empty(len(table), dtype)
         for name in self.kinds:
-            vertices[name] = table.filled(name)
+            vertices[self.words[name]] = table.filled(name)
         if self.form.text:
             # As NumPy's own numbers, since floats of 32 bits have fewer digits.
-            cells = zip(*(map(str, vertices[name]) for name in self.kinds))
+            cells = zip(*(map(str, vertices[word]) for word, _ in dtype))
             self.file.writelines(f"{' '.join(row)}\n".encode() for row in cells)
         else:
             self.file.write(vertices.tobytes())
@@ -102,7 +104,7 @@ class writer:
             *(f"comment {each}" for each in kept),
             "comment piforest " + "." * (_DIGITS - len(count)),
             f"element vertex {count}",
-            *(f"property {_KINDS[kind]} {_word(name)}" for name, kind in self.kinds.items()),
+            *(f"property {_KINDS[kind]} {self.words[name]}" for name, kind in self.kinds.items()),
             *(element.header for element in self.form.others),
             "end_header",
         ]
@@ -130,8 +132,3 @@ def _kind(table: Table, name: str) -> str:
             ".csv file."
         )
     return "f8"
-
-
-def _word(name: str) -> str:
-    """PLY names are ASCII without spaces."""
-    return "_".join(name.split()).encode("ascii", "replace").decode()

@@ -69,7 +69,27 @@ def is_number(values: NDArray[Any]) -> bool:
     return values.dtype.kind == "f"
 
 
+def unmasked(values: Any) -> NDArray[Any]:
+    """A column with what is missing in it: nan among numbers, NaT among times, else None."""
+    plain = np.ma.getdata(values)  # type: ignore[no-untyped-call]
+    missing = np.ma.getmaskarray(values)  # type: ignore[no-untyped-call]
+    if not missing.any():
+        return np.asarray(plain)
+    nothing: Any = None
+    kind: Any = object
+    if is_number(plain[~missing]):
+        kind, nothing = np.float64, np.nan
+    elif plain.dtype.kind in "Mm":
+        kind, nothing = plain.dtype, "NaT"
+    filled = plain.astype(kind)
+    filled[missing] = nothing
+    return np.asarray(filled)
+
+
 def as_text(values: NDArray[Any]) -> list[str]:
+    """As a CSV file has them: times of any unit are readable, nothing where they are missing."""
+    if values.dtype.kind in "Mm":
+        return ["" if np.isnat(value) else str(value) for value in values]
     return ["" if value is None else str(value) for value in values.tolist()]
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._random import Stream, choose
 from ..protocols import Floats, Ints
 from ..structures import Structure
-from .columns import bytes_a_row, floats_or_none
+from .columns import bytes_a_row, floats_or_none, unmasked
 from .images import Pixels, checked_image
 
 # The view holds at most so many rows, and so many bytes of their values.
@@ -136,7 +136,7 @@ def _names(names: Any, X: Any, d: int, detector: Any) -> list[str]:
 
 def _columns(X: Floats, names: list[str], table: Any) -> tuple[dict[str, NDArray[Any]], list[int]]:
     """The table's columns, after those columns of X that are not among them, and where X's are."""
-    held = {} if table is None else {str(k): np.asarray(v) for k, v in table.columns.items()}
+    held = {} if table is None else {str(k): unmasked(v) for k, v in table.columns.items()}
     for name, values in held.items():
         if values.shape != (len(X),):
             raise ValueError(

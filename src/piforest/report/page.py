@@ -23,9 +23,17 @@ def page_of(
     content: Content, title: str, source: str, command: str, seconds: float | None, date: str
 ) -> str:
     """The whole text of the page."""
+    fields = fields_of(content, title, source, command, seconds, date)
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], static("page.html"))
+
+
+def fields_of(
+    content: Content, title: str, source: str, command: str, seconds: float | None, date: str
+) -> dict[str, str]:
+    """Name to text: what the template leaves open."""
     style, script = static("report.css"), _script()
     origin = [part for part in (source, date) if part]
-    fields = {
+    return {
         "policy": _policy(style, script),
         "title": escaped(title or "Anomaly report"),
         "origin": escaped(" · ".join(origin)),
@@ -38,11 +46,9 @@ def page_of(
         "structures": structures(content),
         "rows": anomalous_rows(content),
         "settings": settings(content, command),
-        "noun": content.noun,
         "data": payload(content, source),
         "script": script,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], static("page.html"))
 
 
 @cache

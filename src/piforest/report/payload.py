@@ -83,7 +83,11 @@ def _view(content: Content) -> dict[str, Any]:
 
 
 def _structures(content: Content) -> list[dict[str, Any]]:
-    """For each structure lines to draw, as rows of the columns of X with nan between them."""
+    """For each structure lines to draw, as rows of the columns of X with nan between them.
+
+    They are told from the points' lowest corner on, so that short floats are exact enough also
+    for points that are far from zero, as those of maps are.
+    """
     low, high = content.X.min(axis=0), content.X.max(axis=0)
     left = _OUTLINE_POINTS
     found: list[dict[str, Any]] = []
@@ -94,7 +98,8 @@ def _structures(content: Content) -> list[dict[str, Any]]:
             found.append({"outline": None})
             continue
         left -= size
-        found.append({"outline": encoded(lines, "f32"), "width": lines.shape[1]})
+        corner = low[: lines.shape[1]]
+        found.append({"outline": encoded(lines - corner, "f32"), "corner": corner.tolist()})
     return found
 
 

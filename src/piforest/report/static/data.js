@@ -39,13 +39,12 @@ const byScore = Uint32Array.from({ length: size }, (_, row) => row).sort(
   (a, b) => scores[a] - scores[b] || b - a,
 );
 
-function short(value) {
-  if (Number.isNaN(value)) return "–";
-  return String(Number(value.toPrecision(5))).replace("-", "−");
-}
+const short = (value) => String(Number(value.toPrecision(5))).replace("-", "−");
 
+// Nothing where the value is missing.
 function valueText(each, row) {
-  return each.texts ? each.texts[row] : short(each.numbers[row]);
+  if (each.texts) return each.texts[row];
+  return Number.isNaN(each.numbers[row]) ? "" : short(each.numbers[row]);
 }
 
 const whole = (count) => count.toLocaleString("en");

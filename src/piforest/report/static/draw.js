@@ -70,11 +70,11 @@ function drawMatches() {
 }
 
 // Lines of a structure that run through the columns that are drawn.
-const outlines = DATA.structures.map(({ outline, width }) => {
+const outlines = DATA.structures.map(({ outline, corner }) => {
   if (!outline) return null;
-  const flat = decoded(outline), lines = [[]];
+  const flat = decoded(outline), width = corner.length, lines = [[]];
   for (let at = 0; at < flat.length; at += width) {
-    const place = flat.subarray(at, at + width);
+    const place = corner.map((start, k) => start + flat[at + k]);
     if (Number.isNaN(place[0])) lines.push([]);
     else lines.at(-1).push(place);
   }
