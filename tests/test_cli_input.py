@@ -226,7 +226,8 @@ def test_text_is_refused_before_the_work_by_files_of_numbers(name, tmp_path, cap
     path = put(tmp_path / "a.csv", {"note": notes, "x": X[:, 0], "y": X[:, 1]})
     code, told, err = run(capsys, "detect", path, *QUICK, "--out", tmp_path / name)
     assert (code, told) == (1, "")
-    assert f"{name[1:]} files hold numbers only, and column 'note' of" in err
+    told = "row 2 of column 'note' is 'a', not a number. Write another format, such as .csv."
+    assert f"{name[1:]} files hold numbers only, and {path}: {told}" in err
 
 
 def test_json_has_numbers_where_the_cells_are_numbers(tmp_path, capsys):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._input import Points
-from ._options import auto_or_positive, auto_or_share, count, names, option
+from ._options import Misunderstood, auto_or_positive, auto_or_share, count, names, option
 from ._output import Output
 
 _TOP = 10
@@ -62,7 +62,7 @@ def families_from(args: argparse.Namespace) -> list[Any]:
 
     for name in args.family:
         if name not in list_families():
-            raise unknown_name("--family", name, list_families())
+            raise Misunderstood(str(unknown_name("--family", name, list_families())))
     given = dict(args.option)
     if len(args.family) == 1:
         return [get_family(args.family[0], **given)]

@@ -178,11 +178,13 @@ def check_columns(path: str | PathLike[str], table: Table) -> None:
     if suffix not in _NUMBERS_ONLY or getattr(table.form, "suffix", None) == suffix:
         return  # a file of the same kind held it
     for name in table.names:
-        if table.is_text(name):
+        try:
+            table.check_numbers(name)
+        except ValueError as error:
             raise ValueError(
-                f"{path}: {suffix} files hold numbers only, and column {name!r} of "
-                f"{table.source} does not; write another format, such as .csv."
-            )
+                f"{path}: {suffix} files hold numbers only, and {error} Write another format, "
+                "such as .csv."
+            ) from None
 
 
 def write_table(path: str | PathLike[str], table: Table) -> None:

@@ -101,13 +101,9 @@ class Table:
                 more = f", and {others} more {lack} one" if others else ""
                 raise ValueError(f"{self._place(lost, name)} has no number{more}; {way_out}.")
 
-    def is_text(self, name: str) -> bool:
-        """Is anything in a column that is no number?"""
-        try:
-            self._numbers(name)
-        except ValueError:
-            return True
-        return False
+    def check_numbers(self, name: str) -> None:
+        """An error that names the first cell of a column that is no number."""
+        self._numbers(name)
 
     def check_names(self, names: Sequence[str]) -> None:
         for k, name in enumerate(names):
