@@ -83,7 +83,7 @@ def test_points_without_a_coordinate_stay_grey_and_unscored(scene, tmp_path, cap
     out = tmp_path / "scored.ply"
     code, told, _ = run(capsys, tmp_path / "scan.ply", "--out", out, "--drop-missing")
     assert code == 0
-    assert "1 lack a coordinate" in told
+    assert "1 lacks a coordinate" in told
     table = read_table(out)
     assert np.flatnonzero(np.isnan(table.numbers(["score"])[:, 0])).tolist() == [5]
     assert table.numbers(RGB)[5].tolist() == [128, 128, 128]

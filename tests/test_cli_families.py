@@ -31,7 +31,7 @@ def test_families_for_machines_say_what_a_row_is(capsys):
     listed = json.loads(run(capsys, "families", "--json")[1])["families"]
     by_name = {each["name"]: each for each in listed}
     assert by_name["line"]["least_columns"] == 2
-    assert by_name["line"]["sample"] == "2"
+    assert by_name["line"]["sample"] == 2
     assert by_name["hyperplane"]["sample"] == "d"
     assert by_name["sphere"]["sample"] == "d + 1"
     assert by_name["homography"]["columns"] == 4

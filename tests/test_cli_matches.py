@@ -157,7 +157,6 @@ def unnamed(folder, tmp_path):
         (unnamed, "must have the columns x1, y1, x2, y2"),
         (lambda f, t: [f / "a.png", f / "c.png"], "there is no image"),
         (lambda f, t: [f / "a.png", f / "b.png", "--family", "line"], "'line' takes no matches"),
-        (lambda f, t: [f / "a.png", f / "b.png", "--pair", "a,b"], "give it with --matches"),
         (lambda f, t: [f / "a.png", f / "b.png", "--family", "essential"], "look like pixels"),
         (lambda f, t: [f / "a.png", f / "b.png", "--out", t / "m.bin"], "must end in one of"),
     ],

@@ -260,7 +260,8 @@ def test_columns_are_picked_where_there_is_no_doubt():
     assert pick_columns(table, ["y", "x"], circle) == ["y", "x"]
     assert pick_columns(table, None, circle) == ["x", "y"]
     assert pick_columns(table, None, [get_family("hyperplane"), circle]) == ["x", "y"]
-    assert pick_columns(table, None, get_family("linear_regression")) == ["id", "x", "y"]
+    with pytest.warns(UserWarning, match="column id left out"):
+        assert pick_columns(table, None, get_family("linear_regression")) == ["x", "y"]
     assert pick_columns(table.select(["id", "x"]), None, circle) == ["id", "x"]
     with pytest.raises(ValueError, match=r"'homography' needs 4 .* here has 3 of .*: id, x, y"):
         pick_columns(table, None, homography)

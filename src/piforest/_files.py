@@ -19,6 +19,21 @@ def check_writable(path: Path) -> None:
         raise IsADirectoryError(f"cannot write {path}: it is a folder.")
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(f"cannot write {path}: the folder {path.parent} is read-only.")
+    # What a folder says of itself is not always true: of a system's own, or one on a network.
+    handle, temporary = _new_beside(path)
+    os.close(handle)
+    os.unlink(temporary)
+
+
+def _new_beside(path: Path) -> tuple[int, str]:
+    """An open file under a temporary name in the folder of `path`."""
+    try:
+        return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise type(error)(
+            f"cannot write {path}: no file can be made in its folder ({why})."
+        ) from error
 
 
 @contextmanager
@@ -26,7 +41,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write to under a temporary name, moved into place if nothing went wrong."""
     path = Path(path)
     check_writable(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, temporary = _new_beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import zipfile
 from os import PathLike
@@ -51,6 +52,10 @@ def damaged(path: Any, why: Any) -> ValueError:
 
 def read_archive(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a file that `write_archive` made; a clear error for any other."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a folder, not a file.")
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path}: there is no such file.")
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         try:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import __version__
+from ._options import Misunderstood
 from ._output import Output
 
 # One module each, in the order of the help. A command is a module with HELP (a line for the
@@ -57,6 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read the output has seen enough; nothing is left to say, nor to whom.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except Misunderstood as error:
+        print(f"piforest: {_in_words(error)}", file=sys.stderr)
+        return 2
     except (ValueError, OSError, ImportError, MemoryError) as error:
         print(f"piforest: {_in_words(error)}", file=sys.stderr)
         return 1

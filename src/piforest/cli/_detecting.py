@@ -4,16 +4,18 @@ in words and numbers."""
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ._input import Points
-from ._options import auto_or_positive, auto_or_share, count, names, option
+from ._options import Misunderstood, auto_or_positive, auto_or_share, count, names, option
 from ._output import Output
 
 _TOP = 10
 _NAMED = 10
+_DIGITS, _MOST_DIGITS = 6, 12
 _SOURCES = {
     "given": "as given",
     "estimated": "estimated from the data",
@@ -60,7 +62,7 @@ def families_from(args: argparse.Namespace) -> list[Any]:
 
     for name in args.family:
         if name not in list_families():
-            raise unknown_name("--family", name, list_families())
+            raise Misunderstood(str(unknown_name("--family", name, list_families())))
     given = dict(args.option)
     if len(args.family) == 1:
         return [get_family(args.family[0], **given)]
@@ -168,7 +170,8 @@ def summary_of(
 def tell(output: Output, answer: Mapping[str, Any]) -> None:
     """The answer of `summary_of` in words."""
     n, flagged, degenerate = answer["points"], answer["anomalies"], answer["degenerate_samples"]
-    dropped = f"; {degenerate:,} samples were degenerate" if degenerate else ""
+    were = "sample was" if degenerate == 1 else "samples were"
+    dropped = f"; {degenerate:,} {were} degenerate" if degenerate else ""
     output.say(f"models      {answer['models']:,} of family {', '.join(answer['family'])}{dropped}")
     source = answer["sigma_source"]
     output.say(f"sigma       {answer['sigma']:.4g}, {_SOURCES.get(source, source)}")
@@ -194,17 +197,38 @@ def tell(output: Output, answer: Mapping[str, Any]) -> None:
 def listed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Rows as an aligned table."""
     head = ["row", "score", *rows[0]["values"]]
+    columns = zip(*(row["values"].values() for row in rows))
+    cells = zip(*(_shortened(column) for column in columns))
     lines = [head] + [
-        [str(row["row"]), f"{row['score']:.3f}", *map(_short, row["values"].values())]
-        for row in rows
+        [str(row["row"]), f"{row['score']:.3f}", *values] for row, values in zip(rows, cells)
     ]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     return ["  " + "  ".join(cell.rjust(w) for cell, w in zip(line, widths)) for line in lines]
 
 
-def _short(value: Any) -> str:
+def _shortened(column: Sequence[Any]) -> list[str]:
+    places = digits([value for value in column if isinstance(value, float)])
+    return [_short(value, places) for value in column]
+
+
+def digits(values: Any) -> int:
+    """How many significant digits tell these numbers apart: six of where they differ, and those
+    before the decimal point."""
+    import numpy as np
+
+    values = np.asarray(values, float)
+    largest = float(np.abs(values).max(initial=0))
+    spread = float(np.ptp(values)) if len(values) else 0.0
+    if not 0 < largest < float("inf"):
+        return _DIGITS
+    before = math.floor(math.log10(largest)) + 1
+    same = math.floor(math.log10(largest / spread)) if spread else 0
+    return min(max(_DIGITS, _DIGITS + same, before), _MOST_DIGITS)
+
+
+def _short(value: Any, places: int) -> str:
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.{places}g}"
     text = "" if value is None else str(value)
     return text if len(text) <= 20 else text[:19] + "…"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -91,7 +92,7 @@ def read_points(
         array=args.array,
     )
     if columns is None:
-        _check_spoilt(table)
+        check_spoilt(table)
         # What this command wrote may come back to it; its answer is no coordinate.
         answered = _ANSWER if set(table.names) >= _ANSWER else set()
         others = table.select([name for name in table.names if name not in answered])
@@ -111,26 +112,47 @@ def read_points(
     return Points(table, picked, X, table.rows[scored], scored)
 
 
-def _check_spoilt(table: Table) -> None:
-    """A column of numbers with a few words in it would be passed over in silence."""
-    from ..files.table import number
+def lacking(skipped: int, one: str, many: str) -> str:
+    """What is said of rows that were not scored, if there are any, of one or of many."""
+    return f"; {skipped:,} {one if skipped == 1 else many}" if skipped else ""
 
-    for name in set(table.names) - set(table.numeric()):
+
+def check_spoilt(table: Table) -> None:
+    """A column of numbers with a few words in it, or of numbers that were cut at the wrong
+    place, would be passed over in silence."""
+    numeric = set(table.numeric())
+    for name in table.names:
         column = table.columns[name]
-        if column.dtype.kind not in "OUS":
+        if name in numeric or column.dtype.kind not in "OUS":
             continue
         cells = [cell for cell in column[:_LOOK].tolist() if str(cell).strip()]
-        found = 0
-        for cell in cells:
-            try:
-                number(cell, table.decimal)
-                found += 1
-            except (ValueError, TypeError):
-                pass
-        if 2 * found >= len(cells) > 0:
-            try:
-                table.numbers([name])
-            except ValueError as error:
-                raise ValueError(
-                    f"{error} Mend it, or name the columns to use with --columns."
-                ) from None
+        if not cells:
+            continue
+        if 2 * sum(_is_number(cell, table.decimal) for cell in cells) >= len(cells):
+            way_out = "Mend it"
+        elif 2 * sum(map(_are_numbers, cells)) >= len(cells):
+            way_out = "Say how the file is written (--delimiter, --decimal)"
+        else:
+            continue
+        try:
+            table.numbers([name])
+        except ValueError as error:
+            raise ValueError(
+                f"{error} {way_out}, or name the columns to use with --columns."
+            ) from None
+
+
+def _is_number(cell: Any, decimal: str = ".") -> bool:
+    from ..files.table import number
+
+    try:
+        number(cell, decimal)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _are_numbers(cell: Any) -> bool:
+    """Several numbers in one cell, which looks cut at the wrong place."""
+    parts = [part for part in re.split(r"[\s,;|]", str(cell)) if part]
+    return len(parts) > 1 and all(map(_is_number, parts))

@@ -7,6 +7,11 @@ import ast
 from pathlib import Path
 from typing import Any
 
+
+class Misunderstood(ValueError):
+    """Options that cannot be meant, found after they were parsed one by one."""
+
+
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -97,6 +102,10 @@ def option(text: str) -> tuple[str, Any]:
 def file(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("a file must have a name")
+    if text == "-":
+        raise argparse.ArgumentTypeError(
+            "'-' is no file, and nothing but FILE can be a stream: give a name, such as out.csv"
+        )
     return Path(text)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -65,10 +67,11 @@ def rehearse(path: Path | None, table: Table, added: Callable[[Table], Table]) -
     """
     from tempfile import TemporaryDirectory
 
-    from ..files import write_table
+    from ..files import check_columns, write_table
 
     if path is None:
         return
+    check_columns(path, table)
     with TemporaryDirectory() as folder:
         place = Path(folder) / path.name
         try:
@@ -118,7 +121,23 @@ def conclude(
         _save_model(args.model, found.detector, points.names)
     if written:
         output.say("\nwrote " + ", ".join(written.values()))
-    output.result({**about, **found.answer, "written": written})
+    top = [_with_numbers(row, points.table.decimal) for row in found.answer["most_anomalous"]]
+    output.result({**about, **found.answer, "most_anomalous": top, "written": written})
+
+
+def _with_numbers(row: dict[str, Any], decimal: str) -> dict[str, Any]:
+    """One of the rows with numbers in place of text, where it is such a number."""
+    values = {name: _value(value, decimal) for name, value in row["values"].items()}
+    return {**row, "values": values}
+
+
+def _value(value: Any, decimal: str) -> Any:
+    text = value.strip().replace(decimal, ".") if isinstance(value, str) else ""
+    # 007 is a name.
+    if not re.fullmatch(r"[+-]?(0|[1-9]\d*|(?=\.\d))(\.\d*)?([eE][+-]?\d{1,3})?", text):
+        return value
+    number = float(text)
+    return value if math.isinf(number) else int(text) if text.lstrip("+-").isdigit() else number
 
 
 def _write_report(args: argparse.Namespace, points: Points, found: Found, images: Any) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ._detecting import add_detector, families_from, found_in
-from ._input import Points, add_table, read_points
+from ._input import Points, add_table, lacking, read_points
 from ._options import add_common, add_seed
 from ._output import Output
 from ._pictures import draw_cloud
@@ -59,7 +59,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
     rehearse(args.out, points.table, lambda row: answered(row, np.ones(1), 0.5, np.ones(1, bool)))
     skipped = len(points.table) - len(points.X)
     what = f"{len(points.X):,} of {points.table.source}"
-    output.say(f"points      {what}" + (f"; {skipped:,} lack a coordinate" if skipped else ""))
+    lack = lacking(skipped, "lacks a coordinate", "lack a coordinate")
+    output.say(f"points      {what}{lack}")
     shown = {name: points.X[:, k] for k, name in enumerate(points.names)}
     found = found_in(args, output, families, points, shown)
     threshold = found.answer["threshold"]

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ._detecting import add_detector, families_from, found_in
-from ._input import Points, add_table, read_points
+from ._input import Points, add_table, lacking, read_points
 from ._options import add_common, add_seed
 from ._output import Output
 from ._pictures import draw_detected
@@ -48,7 +48,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
     rehearse(args.out, points.table, lambda row: with_scores(row, np.ones(1), 0.5))
     skipped = len(points.table) - len(points.X)
     what = f"{len(points.X):,} in columns {', '.join(points.names)} of {points.table.source}"
-    output.say(f"points      {what}" + (f"; {skipped:,} rows lack a number" if skipped else ""))
+    lack = lacking(skipped, "row lacks a number", "rows lack a number")
+    output.say(f"points      {what}{lack}")
     found = found_in(args, output, families, points, _shown(points))
     threshold = found.answer["threshold"]
     conclude(

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from ._detecting import add_detector, detector_from, families_from
+from ._detecting import add_detector, detector_from, digits, families_from
 from ._input import Points, add_table, read_points
 from ._options import add_common, add_seed, count, file, picture
 from ._output import Output
@@ -16,7 +16,8 @@ from ._writing import check_installed
 HELP = "tell why a row is anomalous, or not"
 DESCRIPTION = (
     "Tell why a row of a file is anomalous or not: the structures nearest to it, how many of "
-    "their sigmas away it lies, and how many points they have."
+    "their sigmas away it lies, and how many points they have. p is the chance that a point of no "
+    "structure scores as low: large for anomalies."
 )
 
 
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     row = int(points.rows[at])
     reason = detector.explain(points.X[at : at + 1])[0]
     values = {name: float(value) for name, value in zip(points.names, points.X[at])}
-    output.say(f"row {row} of {points.table.source}: " + _listed(values))
+    output.say(f"row {row} of {points.table.source}: " + _listed(values, points.X))
     output.say(str(reason))
     found = detector.structures_
     nearest = [
@@ -129,8 +130,10 @@ def _place(points: Points, row: int) -> int:
     return int(at[0])
 
 
-def _listed(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
+def _listed(values: dict[str, float], X: Any) -> str:
+    """Names and values, with digits enough to tell them from the others in X (n, d)."""
+    shown = zip(values.items(), X.T)
+    return ", ".join(f"{name} = {value:.{digits(column)}g}" for (name, value), column in shown)
 
 
 def _tell_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:

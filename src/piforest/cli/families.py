@@ -30,7 +30,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         return
     listed = [_about(get_family(name)) for name in list_families()]
     rows = [
-        (each["name"], each["row"].split(", the ")[0], each["sample"], _first(each["about"]))
+        (each["name"], each["row"].split(", the ")[0], str(each["sample"]), _first(each["about"]))
         for each in listed
     ]
     for line in _aligned([("family", "a row", "sample", "structures"), *rows]):
@@ -45,12 +45,13 @@ def _about(family: Any) -> dict[str, Any]:
     # A few rows are words that follow "rows"; some go on with how Python asks for others.
     row = getattr(family, "row", "").split(", or ")[0].removeprefix("of ")
     least = family.n_features or next(d for d in range(1, 100) if family.codimension(d) >= 1)
+    sample = _sample(family)
     return {
         "name": family.name,
         "row": row,
         "columns": family.n_features,
         "least_columns": least,
-        "sample": _sample(family),
+        "sample": int(sample) if sample.isdecimal() else sample,
         "about": _text(type(family).__doc__ or ""),
         "options": {each.name: getattr(family, each.name) for each in fields(family)},
     }
@@ -89,7 +90,7 @@ def _details(about: dict[str, Any]) -> str:
         f"{about['name']}",
         f"  a row     {about['row']}",
         f"  columns   {about['columns'] or 'at least ' + str(about['least_columns'])}",
-        f"  sample    {about['sample']} rows",
+        f"  sample    {about['sample']} row{'' if about['sample'] == 1 else 's'}",
         "  options   " + (", ".join(f"{k}={v}" for k, v in options.items()) or "none"),
     ]
     if options:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._detecting import add_detector, families_from, found_in
 from ._input import Points
-from ._options import add_common, add_seed, file, names
+from ._options import Misunderstood, add_common, add_seed, file, names
 from ._output import Output
 from ._pictures import draw_matches
 from ._writing import add_outputs, check_outputs, conclude, out_like, rehearse
@@ -22,6 +22,7 @@ DESCRIPTION = (
     "follow no motion of a family: fundamental matrices for bodies in space, homographies for "
     "planes."
 )
+_RATIO = 0.8
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +30,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("image2", type=file, metavar="B.jpg", help="the second image, of any size")
     group = parser.add_argument_group("matching")
     group.add_argument(
-        "--ratio", type=_ratio, default=0.8, metavar="SHARE",
+        "--ratio", type=_ratio, metavar="SHARE",
         help="keep a match whose descriptor is nearer than this times the second nearest "
-        "(default: %(default)s)",
+        f"(default: {_RATIO})",
     )  # fmt: skip
     group.add_argument(
         "--mutual", action="store_true", help="keep only matches that are nearest both ways"
@@ -64,6 +65,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     from ..vision import read_image
 
     args.out = out_like(args.out, "matches.csv")
+    _check_options(args)
     check_outputs(args, output)
     families = families_from(args)
     _check_families(families)
@@ -99,20 +101,30 @@ def _matches(args: argparse.Namespace, images: list[Any]) -> tuple[Table, str]:
         if pair is None and args.matches.suffix.lower() == ".db":
             pair = (args.image1.name, args.image2.name)
         table = read_matches(args.matches, pair=pair)
-        table.check_complete(MATCH)
+        table.check_complete(MATCH, "remove such rows, or fill them")
         _check_inside(table.numbers(MATCH), images, args.matches)
         return table, f"of {args.matches} {between}"
-    if args.pair is not None:
-        raise ValueError("--pair names images in a COLMAP database: give it with --matches.")
-    found = match_images(*images, ratio=args.ratio, mutual=args.mutual)
+    ratio = _RATIO if args.ratio is None else args.ratio
+    found = match_images(*images, ratio=ratio, mutual=args.mutual)
     if not len(found.X):
         raise ValueError(
             f"there are no matches {between}: no feature of one is like one of the other by a "
-            f"ratio of {args.ratio:g}. Do they show the same? --ratio 0.9 keeps more."
+            f"ratio of {ratio:g}. Do they show the same? --ratio 0.9 keeps more."
         )
     columns = {**dict(zip(MATCH, found.X.T)), "ratio": found.ratio}
-    how = f"{between}, SIFT, ratio below {args.ratio:g}" + (", mutual" if args.mutual else "")
+    how = f"{between}, SIFT, ratio below {ratio:g}" + (", mutual" if args.mutual else "")
     return Table(columns, f"{args.image1.name} and {args.image2.name}", points=MATCH), how
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    if args.matches is None and args.pair is not None:
+        raise Misunderstood("--pair names images in a COLMAP database: give it with --matches.")
+    for name, given in (("ratio", args.ratio is not None), ("mutual", args.mutual)):
+        if args.matches is not None and given:
+            raise Misunderstood(
+                f"--{name} is for matches that are made here, and those of {args.matches} are "
+                f"taken as they are: leave --{name} or --matches out."
+            )
 
 
 def _check_families(families: list[Any]) -> None:

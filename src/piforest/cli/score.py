@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._clusters import add_cluster, score_on_cluster
-from ._input import add_table
-from ._options import add_common, auto_or_positive, file
+from ._input import add_table, check_spoilt, lacking
+from ._options import add_common, auto_or_share, file
 from ._output import Output, StatusLine
 from ._writing import out_like, rehearse
 
@@ -40,8 +41,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--model", type=file, required=True, metavar="MODEL", help="the saved model, a .pif file"
     )
     parser.add_argument(
-        "--threshold", type=auto_or_positive, default="auto", metavar="SCORE",
-        help="flag what scores above this (default: the model's own threshold)",
+        "--threshold", type=auto_or_share, default="auto", metavar="SCORE",
+        help="flag what scores above this, between 0 and 1 (default: the model's own threshold)",
     )  # fmt: skip
     parser.add_argument(
         "--out", type=file, metavar="FILE",
@@ -56,6 +57,11 @@ def run(args: argparse.Namespace, output: Output) -> int:
     from ..estimators import load
 
     if args.dask is None:
+        if Path(args.file).is_dir():
+            raise IsADirectoryError(
+                f"{args.file} is a folder, not a file; one of Parquet files is scored with "
+                "--dask local --out FOLDER."
+            )
         args.out = out_like(args.out, args.file)
         output.check_new(args.out)
     detector = load(args.model).set_params(device=args.device, n_jobs=args.jobs, verbose=0)
@@ -127,6 +133,8 @@ def _columns(
                 "use with --columns."
             )
         wanted = fitted
+    if wanted is None:
+        check_spoilt(table)
     return pick_columns(table, wanted, detector.n_features_in_)
 
 
@@ -216,7 +224,7 @@ def _tell(
         "score_columns": tally.score_names,
         "written": {} if args.out is None else {"out": str(args.out)},
     }
-    lack = f"; {tally.skipped:,} more lack a number" if tally.skipped else ""
+    lack = lacking(tally.skipped, "more lacks a number", "more lack a number")
     columns = ", ".join(tally.names)
     output.say(f"rows        {n:,} in columns {columns} of {answer['source']}{lack}")
     output.say(f"model       {args.model}, a {answer['class']}")

@@ -38,6 +38,7 @@ from .table import Table
 __all__ = [
     "FORMATS",
     "Table",
+    "check_columns",
     "pick_columns",
     "read_blocks",
     "read_matches",
@@ -67,6 +68,8 @@ FORMATS = {
     ".txt.gz": "text",
     ".xyz": "xyz",
 }
+_NUMBERS_ONLY = {".npy", ".xyz"}
+_ONLY_READ = {".mat", ".npz"}
 STANDARD_INPUT = "-"
 
 
@@ -135,7 +138,10 @@ def _blocks(path: Any, rows: int | None, columns: Any, options: dict[str, Any]) 
     if str(path) == STANDARD_INPUT:
         kind = _module(".csv")
     else:
-        kind, place = format_of(path), Path(path)
+        place = Path(path)
+        if place.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, not a file.")
+        kind = format_of(path)
         _check_readable(place)
     given = {name: value for name, value in options.items() if value is not None}
     known = list(inspect.signature(kind.read_blocks).parameters)[2:]
@@ -158,6 +164,29 @@ def _check_readable(path: Path) -> None:
         raise ValueError(f"{path} is empty.")
 
 
+def check_columns(path: str | PathLike[str], table: Table) -> None:
+    """An error where the format that the name tells cannot be written, or holds no such table."""
+    suffix = _suffix(path)
+    if suffix not in FORMATS or suffix in _ONLY_READ:
+        listed = ", ".join(sorted(set(FORMATS) - _ONLY_READ))
+        if suffix in FORMATS:
+            raise ValueError(f"{path}: {suffix} files are only read; write one of {listed}.")
+        raise ValueError(
+            f"{path}: a name must end in one of {listed}, so that the format is known; got "
+            f"{suffix!r}."
+        )
+    if suffix not in _NUMBERS_ONLY or getattr(table.form, "suffix", None) == suffix:
+        return  # a file of the same kind held it
+    for name in table.names:
+        try:
+            table.check_numbers(name)
+        except ValueError as error:
+            raise ValueError(
+                f"{path}: {suffix} files hold numbers only, and {error} Write another format, "
+                "such as .csv."
+            ) from None
+
+
 def write_table(path: str | PathLike[str], table: Table) -> None:
     """Write a table in the format that the name tells; it appears whole or not at all."""
     with table_writer(path, table) as writer:
@@ -168,13 +197,8 @@ def write_table(path: str | PathLike[str], table: Table) -> None:
 def table_writer(path: str | PathLike[str], like: Table) -> Iterator[Any]:
     """Something with `write(block)` for tables with the columns of `like`, one after another;
     the file appears whole, when all went well, or not at all."""
+    check_columns(path, like)
     kind = format_of(path)
-    if not hasattr(kind, "writer"):
-        writable = [suffix for suffix in sorted(FORMATS) if hasattr(_module(suffix), "writer")]
-        ending = _suffix(path)
-        raise ValueError(
-            f"{path}: {ending} files are only read; write one of {', '.join(writable)}."
-        )
     with whole_file(path) as file:
         writer = kind.writer(file, like, _suffix(path))
         try:

@@ -83,8 +83,6 @@ class writer:
     """.npy: (n, d) float64, the columns in order, nan where nothing is."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
-        if suffix != ".npy":
-            raise ValueError(f"{suffix} files are only read; write a .npy file.")
         self.file, self.names, self.rows = file, like.names, 0
         self._header()
 

@@ -45,6 +45,8 @@ def find_delimiter(lines: list[str], suffix: str, source: str) -> str:
     if not even:
         return _most_even(cuts)
     shares = {each: _share_of_numbers(cuts[each]) for each in even}
+    if max(shares.values()) < 1 and _is_even(cuts[SPACE]) and _share_of_numbers(cuts[SPACE]) == 1:
+        return SPACE  # what looked like a delimiter stands before decimals
     best = [each for each in even if shares[each] == max(shares.values())]
     if len(best) > 1:
         listed = " or ".join(_WORDS[each] for each in best)

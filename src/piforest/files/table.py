@@ -87,17 +87,23 @@ class Table:
         """(n,) True for rows without a number in any of the named columns (all, if None)."""
         return np.asarray(np.isnan(self.numbers(names)).any(axis=1))
 
-    def check_complete(self, names: Sequence[str]) -> None:
+    def check_complete(
+        self,
+        names: Sequence[str],
+        way_out: str = "--drop-missing keeps such rows in the output, unscored",
+    ) -> None:
         """An error that names the first number that is missing in these columns."""
         for name in names:
             lost = np.isnan(self._numbers(name))
             if lost.any():
                 others = self.missing(names).sum() - 1
-                more = f", and {others} more rows lack one" if others else ""
-                raise ValueError(
-                    f"{self._place(lost, name)} has no number{more}; --drop-missing keeps such "
-                    "rows in the output, unscored."
-                )
+                lack = "row lacks" if others == 1 else "rows lack"
+                more = f", and {others} more {lack} one" if others else ""
+                raise ValueError(f"{self._place(lost, name)} has no number{more}; {way_out}.")
+
+    def check_numbers(self, name: str) -> None:
+        """An error that names the first cell of a column that is no number."""
+        self._numbers(name)
 
     def check_names(self, names: Sequence[str]) -> None:
         for k, name in enumerate(names):
