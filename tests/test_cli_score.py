@@ -107,7 +107,7 @@ def test_rows_without_a_number_stay_unscored_where_that_is_asked_for(model, tmp_
     assert os.listdir(tmp_path) == ["a.csv"]
     assert score(path, "--model", model, "--out", tmp_path / "o.csv", "--drop-missing") == 0
     assert f"{len(X) - 1} in columns east, north" in (told := capsys.readouterr().out)
-    assert "1 more lack a number" in told
+    assert "1 more lacks a number" in told
     written = (tmp_path / "o.csv").read_text().splitlines()
     assert written[3] == '"p, 2",,0.5,,'
     scores, _ = expected(model, X[:, ::-1])
@@ -166,8 +166,8 @@ def test_a_model_with_a_family_of_ones_own_says_what_to_do(tmp_path, capsys):
 def test_what_is_wrong_with_files_is_one_line(model, tmp_path, capsys):
     path = put(tmp_path / "a.csv")
     cases = {
-        "there is no such file": [tmp_path / "absent.csv", "--model", model],
-        "No such file": [path, "--model", tmp_path / "absent.pif"],
+        "absent.csv: there is no such file": [tmp_path / "absent.csv", "--model", model],
+        "absent.pif: there is no such file": [path, "--model", tmp_path / "absent.pif"],
         "is not a piforest model, or it is damaged": [path, "--model", path],
         "is there already; --force overwrites it": [path, "--model", model, "--out", path],
         "a name must end in one of": [path, "--model", model, "--out", tmp_path / "o.doc"],
