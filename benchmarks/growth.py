@@ -88,6 +88,27 @@ def _speed_up(work: Callable[[int], object]) -> Result:
     return {"cpu_s": (cpu_seconds() - before) / 14, "wall_s": two, "speed_up": one / two}
 
 
+@case("two threads, one compiled loop")
+def _machine_threads() -> Result:
+    """What the machine itself gives: residuals that stay in the cache, nothing else."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from piforest.families import get_family
+
+    params = detector(_DEFAULT).fit(circles(1_000)).models_[0].params
+    few, family = circles(1_000, seed=1)[:16], get_family("circle")
+
+    def part(times: int) -> None:
+        for _ in range(times):
+            family.residuals(few, params)
+
+    def work(jobs: int) -> None:
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(part, [2_000 // jobs] * jobs))
+
+    return _speed_up(work)
+
+
 @case("two threads, embedding")
 def _embedding_threads() -> Result:
     embedding, new = detector(_DEFAULT).fit(circles(1_000)).embedding_, circles(20_000, seed=1)
