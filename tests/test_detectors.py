@@ -142,7 +142,7 @@ class TestLaws:
         fitted = clone(detector).fit(X)
         whole = fitted.anomaly_score(X)
         monkeypatch.setattr("piforest.forest.pooled._TABLE_BYTES", 1)
-        monkeypatch.setattr("piforest.estimators.embedding._BLOCK", 19)
+        monkeypatch.setattr("piforest.estimators.embedding._BLOCK", (19, 19))
         assert fitted.forest_.block_rows == 16
         assert np.array_equal(fitted.anomaly_score(X), whole)
         assert np.array_equal(clone(detector).fit(X).scores_, whole)

@@ -117,6 +117,11 @@ def _name(kernel: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
+# So many entries are turned into preferences at once: every call of NumPy lets go of the
+# interpreter lock and takes it again, which threads wait for.
+_ENOUGH = 65_536
+
+
 def embed(
     X: Floats, models: Sequence[ModelSet], kernel: Kernel, own: OwnModels | None = None
 ) -> SparseRows:
@@ -133,23 +138,30 @@ def embed(
     weight = np.concatenate([part.weight for part in models])
     unit, limit = UNIT * weight / weight.max(), kernel.cutoff * scale
     m = len(scale)
-    cells = block_rows(models) * m
-    near, data = np.empty(cells + 8, index_dtype(m)), np.empty(cells + 8, np.int8)
-    distances, scales = np.empty(cells), np.empty(cells)
+    block = block_rows(models) * m
+    room = block + min(block, _ENOUGH)
+    near, data = np.empty(room + 8, index_dtype(m)), np.empty(room + 8, np.int8)
+    distances, scales = np.empty(room), np.empty(room)
     counts = np.empty(len(X), np.int64)
     columns, values = [near[:0]], [data[:0]]
+    first = found = 0
     for rows, R in residual_blocks(X, models):
-        found = collect(
-            R, limit, scale, starts[rows], ends[rows], skipped, counts[rows], near, distances,
-            scales,
+        found += int(
+            collect(
+                R, limit, scale, starts[rows], ends[rows], skipped, counts[rows], near[found:],
+                distances[found:], scales[found:],
+            )
         )  # fmt: skip
+        if found + block <= room and rows.stop < len(X):
+            continue
         phi = np.asarray(kernel(distances[:found], scales[:found]), np.float64)
         # Compiled code that reads beyond an array would find anything there.
-        check_shape(f"kernel {_name(kernel)}(r, sigma)", phi, (int(found),))
-        end = fixed_point(phi, unit, counts[rows], near, data)
+        check_shape(f"kernel {_name(kernel)}(r, sigma)", phi, (found,))
+        end = fixed_point(phi, unit, counts[first : rows.stop], near, data)
         if end < 0:
             check_unit_interval(_name(kernel), phi)
         columns.append(near[:end].copy())
         values.append(data[:end].copy())
+        first, found = rows.stop, 0
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return SparseRows(indptr, np.concatenate(columns), np.concatenate(values), m)

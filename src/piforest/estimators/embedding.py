@@ -44,7 +44,8 @@ from ..scales import (
     widths_of,
 )
 
-_BLOCK = 256
+# Rows that a thread embeds at once: more cost less, but a thread must not wait for the last.
+_BLOCK = 256, 1024
 _DEVICE_BLOCK = 4096
 SCALES = ["adaptive", "fixed", "own"]
 WEIGHTINGS = ["gain", "none"]
@@ -359,9 +360,11 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return stack(self._in_blocks(X, self._embed))
 
     def _in_blocks(self, X: Floats, function: Callable[[Floats], Any]) -> list[Any]:
-        starts = range(0, len(X), _BLOCK)
+        least, most = _BLOCK
+        size = max(least, min(most, len(X) // 16))
+        starts = range(0, len(X), size)
         tracked = Progress(self.verbose).track(starts, len(starts), "preferences")
-        blocks = ((X[start : start + _BLOCK],) for start in tracked)
+        blocks = ((X[start : start + size],) for start in tracked)
         return list(in_threads(function, blocks, self.n_jobs, len(starts)))
 
 
