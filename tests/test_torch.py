@@ -23,7 +23,7 @@ torch.set_num_threads(1)
 import device_laws as laws  # noqa: E402
 from piforest import _random  # noqa: E402
 from piforest._device import resolve_device  # noqa: E402
-from piforest._torch import words  # noqa: E402
+from piforest._torch import residuals, words  # noqa: E402
 
 X, Y = make_lines(4, sizes=80, anomaly_share=0.4, random_state=0, return_X_y=True)
 OPTIONS = {"n_models": 1000, "random_state": 0}
@@ -130,6 +130,20 @@ def test_kernels_of_ones_own_are_told():
         with pytest.raises(ValueError, match="is computed on the CPU only; use device='cpu', or a"):
             cls("line", kernel=triangle, device="torch", **OPTIONS).fit(X)
         cls("line", kernel=triangle, device="auto", **OPTIONS).fit(X)
+
+
+def test_without_triton_nothing_is_compiled_and_that_is_told_once(monkeypatch):
+    class OnGpu:
+        is_cuda = True
+
+    residuals._has_triton.cache_clear()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(torch, "compile", None)
+    run = residuals.compiled(lambda tensor: 7)
+    with pytest.warns(UserWarning, match="Triton is not installed") as told:
+        assert [run(OnGpu()), run(OnGpu())] == [7, 7]
+    assert len(told) == 1
+    residuals._has_triton.cache_clear()
 
 
 def test_a_fit_that_finds_the_device_full_says_so(monkeypatch):

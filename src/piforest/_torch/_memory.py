@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,17 @@ def to_device(X: Any, device: Any) -> Any:
     return torch.as_tensor(X).to(device, torch.float64)
 
 
-@contextmanager
-def worded(device: Any) -> Iterator[None]:
-    """A device that is full is told in words."""
-    try:
-        yield
-    except torch.OutOfMemoryError as error:
-        raise MemoryError(
-            f"device {device} has no memory left for this fit; use device='cpu', or fewer models "
-            "or a smaller pool."
-        ) from error
+def worded(method: Any) -> Any:
+    """A method of what has a `device`; that this is full is told in words."""
+
+    @wraps(method)
+    def told(self: Any, *args: Any) -> Any:
+        try:
+            return method(self, *args)
+        except torch.OutOfMemoryError as error:
+            raise MemoryError(
+                f"device {self.device} has no memory left for this fit; use device='cpu', or fewer "
+                "models or a smaller pool."
+            ) from error
+
+    return told

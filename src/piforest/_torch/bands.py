@@ -37,6 +37,32 @@ class DeviceBands:
         bins[self.own.of(X)] = NO_BAND
         return bins
 
+    @worded
+    def counts(self, X: Floats) -> Any:
+        """(15, m) how many of the rows lie in each band, on the host."""
+        counts: Any = sum(_counts(self.bins(block)) for block in self._blocks(X))
+        return counts.cpu().numpy()
+
+    @worded
+    def table(self, X: Floats) -> tuple[Any, Any]:
+        """`bins` of all rows, and `counts`, on the host."""
+        counts: Any = 0
+        # What is pinned is copied to ten times as fast.
+        pinned = self.device.type == "cuda"
+        bins = torch.empty((len(X), self.n_models), dtype=torch.uint8, pin_memory=pinned)
+        start = 0
+        for block in self._blocks(X):
+            held = self.bins(block)
+            counts = counts + _counts(held)
+            bins[start : start + len(block)] = held
+            start += len(block)
+        return bins.numpy(), counts.cpu().numpy()
+
+    def _blocks(self, X: Floats) -> Iterator[Any]:
+        size = max(32, min(8192, _BLOCK_BYTES[self.device.type] // (8 * self.n_models)))
+        for start in range(0, len(X), size):
+            yield to_device(X[start : start + size], self.device)
+
 
 def _bins(R: Any, widths: Any) -> Any:
     """How many widths r lies within, less one; none less one is 15 in four bits."""
@@ -56,37 +82,14 @@ def measure_bands(
     X: Floats, models: ModelSet, own: OwnModels, widths: Floats, device: Any, *, keep: bool
 ) -> tuple[Bands, BandTable | None]:
     """`piforest.scales.measure_bands` on a device."""
-    codimension = models.family.codimension(X.shape[1])
+    bands, table = DeviceBands(models, own, widths, device), None
     if keep and fits_table(len(X), len(models)):
-        table = _table(X, models, own, widths, device)
-        return bands_of(table.counts, widths, models, codimension), table
-    with worded(device):
-        bands = DeviceBands(models, own, widths, device)
-        counts: Any = sum(_counts(bands.bins(block)) for block in _blocks(X, len(models), device))
-        counts = counts.cpu().numpy()
-    return bands_of(counts, widths, models, codimension), None
+        table = BandTable(widths, *bands.table(X))
+    counts = bands.counts(X) if table is None else table.counts
+    return bands_of(counts, widths, models, models.family.codimension(X.shape[1])), table
 
 
 def band_table(X: Floats, models: ModelSet, own: OwnModels, device: Any) -> BandTable:
     """The bands of all points and how many lie in each, on the host."""
-    return _table(X, models, own, widths_of(models.family, X), device)
-
-
-def _table(X: Floats, models: ModelSet, own: OwnModels, widths: Floats, device: Any) -> BandTable:
-    bands = DeviceBands(models, own, widths, device)
-    counts: Any = 0
-    # What is pinned is copied to ten times as fast.
-    bins = torch.empty((len(X), len(models)), dtype=torch.uint8, pin_memory=device.type == "cuda")
-    start = 0
-    for block in _blocks(X, len(models), device):
-        held = bands.bins(block)
-        counts = counts + _counts(held)
-        bins[start : start + len(block)] = held
-        start += len(block)
-    return BandTable(widths, bins.numpy(), counts.cpu().numpy())
-
-
-def _blocks(X: Floats, m: int, device: Any) -> Iterator[Any]:
-    size = max(32, min(8192, _BLOCK_BYTES[device.type] // (8 * m)))
-    for start in range(0, len(X), size):
-        yield to_device(X[start : start + size], device)
+    widths = widths_of(models.family, X)
+    return BandTable(widths, *DeviceBands(models, own, widths, device).table(X))

@@ -56,10 +56,10 @@ class DevicePreferences:
             P = (P > 0).to(torch.int8)
         return P, square_sums(P)
 
+    @worded
     def rows_of(self, X: Floats) -> SparseRows:
         """Preferences of rows of the host, on the host."""
-        with worded(self.device):
-            return self.to_rows(self.embed(to_device(X, self.device))[0])
+        return self.to_rows(self.embed(to_device(X, self.device))[0])
 
     @property
     def row_bytes(self) -> int:

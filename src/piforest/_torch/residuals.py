@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 from collections.abc import Hashable
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import FunctionType
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ import numpy as np
 import torch
 
 from .._registry import keeps_up
+from .._validation import warn_user
 from ..families import prepared_params
 from ..models import ModelSet, residual_blocks
 
@@ -61,18 +63,27 @@ def fused(family: Any, step: Any) -> Any:
 
 
 def compiled(function: Any) -> Any:
-    """The function made into one kernel where tensors are on a GPU; as it is elsewhere."""
+    """The function made into one kernel where tensors are on a GPU; as it is elsewhere, and where
+    there is no Triton to compile it."""
     fast = None
 
     def run(*args: Any) -> Any:
         nonlocal fast
-        if not args[0].is_cuda:
+        if not (args[0].is_cuda and _has_triton()):
             return function(*args)
         if fast is None:
             fast = torch.compile(_distinct(function), dynamic=True, fullgraph=True)
         return fast(*args)
 
     return run
+
+
+@cache
+def _has_triton() -> bool:
+    found = importlib.util.find_spec("triton") is not None
+    if not found:
+        warn_user("Triton is not installed, so that nothing is compiled for the GPU: it is slower.")
+    return found
 
 
 _number = itertools.count()

@@ -14,7 +14,7 @@ from .._rows import SparseRows
 from .._validation import warn_user
 from ..forest import FlatForest
 from ..protocols import Floats, Kernel
-from ._memory import to_device
+from ._memory import to_device, worded
 from .distances import (
     TABLE,
     binary,
@@ -122,6 +122,7 @@ class PreferenceScorer(_Scorer):
         self.metric, self.device = metric, device
         self.preferences = DevicePreferences(models, kernel, own, binary(metric), device)
 
+    @worded
     def take_pool(
         self, points: Floats, forest: FlatForest, stream: Stream, n_trees: int
     ) -> tuple[SparseRows, FlatForest, Floats]:
@@ -171,6 +172,7 @@ class VectorScorer(_Scorer):
         self.metric, self.device = metric, device
         self.pool = to_device(pool, device)
 
+    @worded
     def take_pool(
         self, forest: FlatForest, stream: Stream, n_trees: int
     ) -> tuple[FlatForest, Floats]:

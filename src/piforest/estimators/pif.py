@@ -227,10 +227,7 @@ class PreferenceIsolationForest(StructuredDetector):
         """The same on a device other than the CPU."""
         scorer = self._new_scorer(device, metric)
         forest = self._empty_forest(len(self._points), soft=self.path == "soft")
-        from .._torch._memory import worded
-
-        stage = Progress(self.verbose).stage(f"preferences, distances and trees on {device}")
-        with stage, worded(device):
+        with Progress(self.verbose).stage(f"preferences, distances and trees on {device}"):
             pool, grown, scores = scorer.take_pool(self._points, forest, stream, self.n_estimators)
         self.forest_ = PooledForest(metric, pool, grown)
         self._on_device = scorer
