@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._input import lacking
 from ._output import Output, StatusLine
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ def _fingerprint(model: Path) -> str:
 
 def _say_cluster(output: Output, client: Any) -> None:
     threads = client.nthreads().values()
-    output.say(f"cluster     {len(threads)} workers, {sum(threads)} threads")
+    numbers = {"worker": len(threads), "thread": sum(threads)}
+    told = (f"{count} {name}{'' if count == 1 else 's'}" for name, count in numbers.items())
+    output.say(f"cluster     {', '.join(told)}")
     output.say(f"dashboard   {client.dashboard_link}")
 
 
@@ -124,13 +127,14 @@ def _tell(
     rows, skipped, anomalies = report.counts
     n, threshold = rows - skipped, -float(detector.offset_)
     before = f"; {len(report.skipped):,} were finished before" if report.skipped else ""
-    lack = f"; {skipped:,} more lack a number" if skipped else ""
+    lack = lacking(skipped, "more lacks a number", "more lack a number")
     output.say(f"files       {len(report.done):,} of {report.files:,} scored{before}")
     output.say(f"rows        {n:,} in columns {', '.join(names)}{lack}")
     output.say(f"model       {args.model}, a {type(detector).__name__}")
     output.say(f"anomalies   {anomalies:,} of {n:,} score above {threshold:.3f}")
     output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")
-    output.say(f"\nwrote {args.out}")
+    if report.done:
+        output.say(f"\nwrote {args.out}")
     output.result(
         {
             "source": args.file,
