@@ -55,8 +55,10 @@ def resolve_device(device: Any, able: bool = True) -> Any:
         raise ValueError(
             f"device must be 'cpu', 'cuda', 'cuda:N', 'auto' or 'torch', got {device!r}."
         )
+    if device == "cpu" or (device == "auto" and not able):
+        return None
     has_torch = importlib.util.find_spec("torch") is not None
-    if device == "cpu" or (device == "auto" and not (has_torch and able)):
+    if device == "auto" and not has_torch:
         return None
     if not has_torch:
         raise ImportError(f"device={device!r} needs PyTorch: pip install 'piforest[gpu]'")

@@ -15,6 +15,10 @@ from .random import below, mix
 from .select import select
 
 SAME = 1e-6
+# So many rows descend a tree together: enough to look up meanwhile, few enough that their
+# distances stay in the cache.
+_TOGETHER = 32
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
 @jit
@@ -33,8 +37,7 @@ def grow_trees(D, key, tree, max_samples, branching, limit, roots, first_child, 
         np.empty(first_child.shape[0], np.int64),
     )
     number = np.empty(first_child.shape[0], np.int64)
-    seeds, words = np.empty(branching, np.int64), np.empty(branching, np.uint64)
-    ends, cell = np.empty(branching, np.int64), np.empty(max_samples, np.uint32)
+    seeds, counts = np.empty(branching, np.int64), np.empty(branching, np.int64)
     ordered = np.empty(max_samples, np.int64)
     node = 0
     for which in range(roots.shape[0] - 1):
@@ -53,30 +56,75 @@ def grow_trees(D, key, tree, max_samples, branching, limit, roots, first_child, 
                 continue
             node_key = mix(nodes_key, number[node])
             members = rows[start[node] : start[node] + n]
-            _smallest_words(members, node_key, seeds, words)
-            for k in range(branching):
-                ends[k] = 0
-            for i in range(n):
-                k = _cell_of(D[members[i]], members[i], seeds, node_key)
-                cell[i] = k
-                ends[k] += 1
+            if branching == 2:
+                _halve(D, members, node_key, seeds, counts, ordered)
+            else:
+                _split(D, members, node_key, seeds, counts, ordered)
             first_child[node] = n_nodes - root
-            at = 0
+            at = start[node]
             for k in range(branching):
                 child = n_nodes + k
-                start[child] = start[node] + at
-                depth[child] = depth[node] + 1
+                start[child], depth[child] = at, depth[node] + 1
                 number[child] = branching * number[node] + k + 1
-                seed[child], size[child] = seeds[k], ends[k]
-                ends[k], at = at, at + ends[k]
-            for i in range(n):
-                ordered[ends[cell[i]]] = members[i]
-                ends[cell[i]] += 1
-            for i in range(n):
-                members[i] = ordered[i]
+                seed[child], size[child] = seeds[k], counts[k]
+                at += counts[k]
             n_nodes += branching
             node += 1
         roots[which + 1] = node
+
+
+@jit
+def _split(D, members, node_key, seeds, counts, ordered):
+    """Choose the seeds, order the members by cell, and count those of each."""
+    branching = seeds.shape[0]
+    words, ends = np.empty(branching, np.uint64), np.empty(branching, np.int64)
+    cell = np.empty(members.shape[0], np.uint32)
+    _smallest_words(members, node_key, seeds, words)
+    for k in range(branching):
+        counts[k] = 0
+    for i in range(members.shape[0]):
+        cell[i] = _cell_of(D[members[i]], members[i], seeds, node_key)
+        counts[cell[i]] += 1
+    at = 0
+    for k in range(branching):
+        ends[k], at = at, at + counts[k]
+    for i in range(members.shape[0]):
+        ordered[ends[cell[i]]] = members[i]
+        ends[cell[i]] += 1
+    for i in range(members.shape[0]):
+        members[i] = ordered[i]
+
+
+@jit
+def _halve(D, members, node_key, seeds, counts, ordered):
+    """`_split` between two seeds: the same in half the time, without loops over the seeds and
+    with hardly a branch."""
+    first = second = np.uint64(0)
+    least = next_least = ~np.uint64(0)
+    for i in range(members.shape[0]):
+        row = np.uint64(members[i])
+        word = mix(node_key, row)
+        before = word < least
+        second = first if before else row if word < next_least else second
+        next_least = least if before else word if word < next_least else next_least
+        first = row if before else first
+        least = word if before else least
+    left = right = np.uint64(0)
+    for i in range(members.shape[0]):
+        row = np.uint64(members[i])
+        # A seed is nearer to itself than any other could be.
+        one = -1.0 if row == first else D[row, first]
+        two = -1.0 if row == second else D[row, second]
+        crosses = two < one
+        if one == two:
+            crosses = below(mix(mix(node_key, row), 0), 2) == 1
+        members[left] = ordered[right] = row
+        left += np.uint64(not crosses)
+        right += np.uint64(crosses)
+    for i in range(right):
+        members[left + i] = ordered[i]
+    seeds[0], seeds[1] = first, second
+    counts[0], counts[1] = left, right
 
 
 @jit
@@ -132,44 +180,46 @@ def _cell_of(near, row, seeds, node_key):
 
 
 @jit
-def descend(D, roots, children, seed, ends, branching, soft, out):
+def descend(D, roots, nodes, ends, branching, soft, out):
     """Path lengths out (rows, t): the edges walked plus the leaf's entry in ends (nodes,).
 
-    D (rows, pool); children (nodes,) is where the first child stands, -1 for a leaf. A tie
-    goes to the seed that stands first. A soft edge into the cell of a seed at distance tau
-    counts 2 - tau, but 1 at no distance: a row that equals the seed is not to gain by it.
-    O(rows t b height). A row goes down all trees at once, level by level: the look-ups of
-    different trees do not wait for each other.
+    D (rows, pool); nodes (nodes, 2) has where the first child stands, 0 for a leaf, and the
+    seed. A tie goes to the seed that stands first. A soft edge into the cell of a seed at
+    distance tau counts 2 - tau, but 1 at no distance: a row that equals the seed is not to
+    gain by it. O(rows t b height). A few rows go down a tree together, level by level: the
+    tree stays in the cache, and the look-ups of different rows do not wait for each other.
     """
-    t = out.shape[1]
-    node, active = np.empty(t, np.uint32), np.empty(t, np.uint32)
+    node, active = np.empty(_TOGETHER, np.uint32), np.empty(_TOGETHER, np.uint32)
+    walked = np.empty(_TOGETHER)
     b = np.uint64(branching)
-    for i in range(D.shape[0]):
-        near, lengths = D[i], out[i]
-        on_the_way = np.uint64(0)
-        for tree in range(t):
-            node[tree] = roots[tree]
-            lengths[tree] = 0.0
-            active[on_the_way] = tree
-            on_the_way += np.uint64(children[np.uint64(roots[tree])] >= 0)
-        while on_the_way > 0:
-            kept = np.uint64(0)
-            for a in range(on_the_way):
-                tree = active[a]
-                first = np.uint64(children[node[tree]])
-                at = first
-                nearest = near[np.uint64(seed[first])]
-                for k in range(first + np.uint64(1), first + b):
-                    distance = near[np.uint64(seed[k])]
-                    at = k if distance < nearest else at
-                    nearest = distance if distance < nearest else nearest
-                lengths[tree] += 2.0 - nearest if soft and nearest > SAME else 1.0
-                node[tree] = at
-                active[kept] = tree
-                kept += np.uint64(children[at] >= 0)
-            on_the_way = kept
-        for tree in range(t):
-            lengths[tree] += ends[node[tree]]
+    for start in range(0, D.shape[0], _TOGETHER):
+        near, lengths = D[start : start + _TOGETHER], out[start : start + _TOGETHER]
+        n = near.shape[0]
+        for tree in range(out.shape[1]):
+            root = np.uint32(roots[tree])
+            for i in range(n):
+                node[i], active[i], walked[i] = root, i, 0.0
+            on_the_way = np.uint64(n if nodes[root, 0] > 0 else 0)
+            while on_the_way > 0:
+                kept = np.uint64(0)
+                for a in range(on_the_way):
+                    i = active[a]
+                    first = np.uint64(nodes[node[i], 0])
+                    # Two of them without a loop, which would take twice the time.
+                    one, two = near[i, nodes[first, 1]], near[i, nodes[first + _ONE, 1]]
+                    at = first + np.uint64(two < one)
+                    nearest = two if two < one else one
+                    for k in range(first + _TWO, first + b):
+                        distance = near[i, nodes[k, 1]]
+                        at = k if distance < nearest else at
+                        nearest = distance if distance < nearest else nearest
+                    walked[i] += 2.0 - nearest if soft and nearest > SAME else 1.0
+                    node[i] = at
+                    active[kept] = i
+                    kept += np.uint64(nodes[at, 0] > 0)
+                on_the_way = kept
+            for i in range(n):
+                lengths[i, tree] = walked[i] + ends[node[i]]
 
 
 @jit

@@ -86,9 +86,9 @@ def transfer_error(x: Columns, H: Columns, G: Columns, xp: Any) -> Any:
 def _inverses(params: Floats) -> Floats:
     """(9, m): the inverses of M by rows."""
     # Not by LAPACK: its pivots, and so the last bit, would depend on the unit of length.
-    inverse = np.empty((len(params), 3, 3))
-    _invert_all(params[:, 4:].reshape(-1, 3, 3), inverse)
-    return np.ascontiguousarray(inverse.reshape(-1, 9).T)
+    inverse = np.empty((9, len(params)))
+    _invert_all(np.ascontiguousarray(params.T[4:]), inverse)
+    return inverse
 
 
 @jit
@@ -127,8 +127,20 @@ def _invert(B, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _invert_all(H, out):  # type: ignore[no-untyped-def]
-    for j in range(H.shape[0]):
-        _invert(H[j], out[j])
+    """`_invert` of all columns of H (9, m), in vectors."""
+    for r in range(3):
+        for c in range(3):
+            r1, r2 = 3 * ((c + 1) % 3), 3 * ((c + 2) % 3)
+            c1, c2 = (r + 1) % 3, (r + 2) % 3
+            a, b, d, e, to = H[r1 + c1], H[r2 + c2], H[r1 + c2], H[r2 + c1], out[3 * r + c]
+            for j in range(H.shape[1]):
+                to[j] = a[j] * b[j] - d[j] * e[j]
+    det = np.empty(H.shape[1])
+    for j in range(H.shape[1]):
+        det[j] = H[0, j] * out[0, j] + H[1, j] * out[3, j] + H[2, j] * out[6, j]
+    for k in range(9):
+        for j in range(H.shape[1]):
+            out[k, j] /= det[j]
 
 
 @jit

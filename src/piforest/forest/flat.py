@@ -68,9 +68,7 @@ class FlatForest:
         """D (rows, pool) to path lengths (rows, t)."""
         out = np.empty((len(D), len(self)))
         ends = self.depths[self.size]
-        kernels.descend(
-            D, self.roots[:-1], self.children, self.seed, ends, self.branching, self.soft, out
-        )
+        kernels.descend(D, self.roots[:-1], self._nodes, ends, self.branching, self.soft, out)
         return out
 
     @cached_property
@@ -78,6 +76,12 @@ class FlatForest:
         """`first_child` among the nodes of all trees."""
         roots = np.repeat(self.roots[:-1], np.diff(self.roots))
         return np.where(self.first_child >= 0, roots + self.first_child, -1)
+
+    @cached_property
+    def _nodes(self) -> NDArray[np.uint32]:
+        """(nodes, 2): where the first child stands, 0 for a leaf, and the seed; side by side, so
+        that one look-up fetches both."""
+        return np.stack([self.children, self.seed], axis=1).clip(0).astype(np.uint32)
 
     def is_sound(self, pool: int) -> bool:
         """Does every index point somewhere, and every path end? For trees read from a file."""
