@@ -10,7 +10,7 @@ from piforest import PreferenceEmbedding
 from piforest._random import Stream
 from piforest.families import get_family, list_families
 from piforest.models import block_rows, draw_models, own_models
-from piforest.preferences import embed, resolve_kernel
+from piforest.preferences import Gaussian, embed, resolve_kernel
 from piforest.sampling import get_sampler
 from scenes import on_one_model
 
@@ -40,6 +40,27 @@ def test_preferences_equal_the_naive_ones(name, kernel):
     expected = naive.preferences(naive.residuals(name, X, models.params), 0.4, kernel)
     assert 0 < np.count_nonzero(expected) < expected.size
     assert np.array_equal(dense(P), expected)
+
+
+def test_the_compiled_gaussian_equals_the_formula():
+    """A million entries; models of so little weight that nothing, or only what lies on them, is
+    left: 127 times 1 / 254 rounds to 1 at no distance alone."""
+    X = noisy("line", n=500)
+    rng = np.random.default_rng(3)
+    weight = rng.uniform(0, 1, 2000) ** 4
+    weight[:4] = 1, 0, 1 / 254, 1 / 254 - 1e-17
+    weight[4:8] = 1 / 254 + 1e-15, 1 / 254 - 1e-9, 1 / 255, 1e-300
+    models = models_of("line", X, n_models=2000, sigma=0.4, weight=weight)
+    compiled, formula = (embed(X, [models], kernel) for kernel in (Gaussian(), _Formula()))
+    assert (compiled.counts > 0).all()
+    assert np.isin([0, 2], compiled.indices).all()
+    assert not np.isin([1, 5, 6, 7], compiled.indices).any()
+    for name in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(compiled, name), getattr(formula, name))
+
+
+class _Formula(Gaussian):
+    """A kernel that has to be asked: it could compute anything."""
 
 
 def test_rows_are_sorted_and_hold_no_zeros():

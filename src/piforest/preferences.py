@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._device import is_tensor
-from ._kernels.sparse import collect, fixed_point
+from ._kernels.sparse import collect, collect_gaussian, fixed_point
 from ._registry import Registry
 from ._rows import UNIT, SparseRows, index_dtype
 from ._validation import (
@@ -117,6 +117,18 @@ def _name(kernel: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
+def _limits(kernel: Kernel, scale: Floats, unit: Floats) -> Floats:
+    """(m,) the residuals beyond which a preference is 0, or known to round to it: models with
+    little weight are cut off earlier."""
+    limit: Floats = kernel.cutoff * scale
+    if type(kernel) is not Gaussian:
+        return limit
+    # unit exp(-z^2 / 2) < 1 / 2, and a little more, for rounding.
+    least = np.maximum(2 * unit, 1.0)
+    reach = np.sqrt(2 * np.log(least) + 1e-12)
+    return np.where(2 * unit > 1 - 1e-9, np.minimum(limit, reach * scale), -1.0)
+
+
 # So many entries are turned into preferences at once: every call of NumPy lets go of the
 # interpreter lock and takes it again, which threads wait for.
 _ENOUGH = 65_536
@@ -136,32 +148,34 @@ def embed(
     skipped = nothing[:0] if own is None else own.columns
     scale = np.concatenate([part.scale for part in models])
     weight = np.concatenate([part.weight for part in models])
-    unit, limit = UNIT * weight / weight.max(), kernel.cutoff * scale
+    unit = UNIT * weight / weight.max()
+    limit = _limits(kernel, scale, unit)
     m = len(scale)
     block = block_rows(models) * m
     room = block + min(block, _ENOUGH)
     near, data = np.empty(room + 8, index_dtype(m)), np.empty(room + 8, np.int8)
-    distances, scales = np.empty(room), np.empty(room)
+    compiled = type(kernel) is Gaussian
+    distances, scales = np.empty((2, 0 if compiled else room))
     counts = np.empty(len(X), np.int64)
     columns, values = [near[:0]], [data[:0]]
     first = found = 0
     for rows, R in residual_blocks(X, models):
-        found += int(
-            collect(
-                R, limit, scale, starts[rows], ends[rows], skipped, counts[rows], near[found:],
-                distances[found:], scales[found:],
-            )
-        )  # fmt: skip
+        own_rows = starts[rows], ends[rows], skipped, counts[rows], near[found:]
+        if compiled:
+            found += int(collect_gaussian(R, limit, scale, unit, *own_rows, data[found:]))
+        else:
+            found += int(collect(R, limit, scale, *own_rows, distances[found:], scales[found:]))
         if found + block <= room and rows.stop < len(X):
             continue
-        phi = np.asarray(kernel(distances[:found], scales[:found]), np.float64)
-        # Compiled code that reads beyond an array would find anything there.
-        check_shape(f"kernel {_name(kernel)}(r, sigma)", phi, (found,))
-        end = fixed_point(phi, unit, counts[first : rows.stop], near, data)
-        if end < 0:
-            check_unit_interval(_name(kernel), phi)
-        columns.append(near[:end].copy())
-        values.append(data[:end].copy())
+        if not compiled:
+            phi = np.asarray(kernel(distances[:found], scales[:found]), np.float64)
+            # Compiled code that reads beyond an array would find anything there.
+            check_shape(f"kernel {_name(kernel)}(r, sigma)", phi, (found,))
+            found = fixed_point(phi, unit, counts[first : rows.stop], near, data)
+            if found < 0:
+                check_unit_interval(_name(kernel), phi)
+        columns.append(near[:found].copy())
+        values.append(data[:found].copy())
         first, found = rows.stop, 0
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return SparseRows(indptr, np.concatenate(columns), np.concatenate(values), m)

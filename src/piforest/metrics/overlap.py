@@ -44,11 +44,14 @@ class InvertedRows:
     ends: NDArray[np.int64] = field(init=False)
     rows: NDArray[np.uint16] | NDArray[np.uint32] = field(init=False)
     values: NDArray[Any] = field(init=False)
+    only_value: int = field(init=False)
+    """the value of all entries, 0 if they differ: 127 or 1 where preferences are binary"""
 
     def __post_init__(self) -> None:
         pool = self.pool
         counts = np.bincount(pool.indices, minlength=pool.n_columns)
-        share = _CROWDED_COUNTS if _only_value(pool) else _CROWDED
+        only_value = _only_value(pool)
+        share = _CROWDED_COUNTS if only_value else _CROWDED
         crowded = counts > share * len(pool) if self.exact else np.zeros(len(counts), np.bool_)
         place = np.where(crowded, np.cumsum(crowded) - 1, -1).astype(np.int32)
         dense = np.zeros((int(crowded.sum()), len(pool)), np.int8)
@@ -57,8 +60,8 @@ class InvertedRows:
         values = np.empty(listed, pool.data.dtype)
         ends = np.concatenate([[0], counts]).astype(np.int64)
         sparse.invert(pool.indptr, pool.indices, pool.data, place, ends, rows, values, dense)
-        columns = {"place": place, "dense": dense, "ends": ends, "rows": rows, "values": values}
-        for name, value in columns.items():
+        found = {"place": place, "dense": dense, "ends": ends, "rows": rows, "values": values}
+        for name, value in (*found.items(), ("only_value", only_value)):
             object.__setattr__(self, name, value)
 
     @property
@@ -74,7 +77,6 @@ def _dtype(rows: SparseRows, pool: SparseRows) -> Any:
 
 
 def _only_value(rows: SparseRows) -> int:
-    """The value of all entries, 0 if they differ: 127 or 1 where preferences are binary."""
     values = rows.data
     return int(values[0]) if len(values) and np.all(values == values[0]) else 0
 
@@ -84,7 +86,7 @@ def _add_dense(rows: SparseRows, index: InvertedRows, upper: int, out: NDArray[A
     if len(index.dense) == 0:
         return
     entries = rows.indptr, rows.indices, rows.data, index.place, index.dense
-    product = _only_value(rows) * _only_value(index.pool)
+    product = index.only_value and index.only_value * _only_value(rows)
     if product:
         sparse.dense_counts(*entries, product, upper, out)
     else:
