@@ -26,8 +26,11 @@ _COLUMNS_FOR_INT32 = 130_000
 # pool in vectors is faster than running down the rows that have it (measured, 0.037 ns a row
 # of the pool against 0.6).
 _CROWDED = 1 / 16
-# The same where all values are one and the same, so that there is nothing to multiply.
-_CROWDED_COUNTS = 1 / 32
+# The same where all values are one and the same, so that columns are counted, four rows of the
+# pool in a byte.
+_CROWDED_COUNTS = 1 / 96
+# Bytes of a packed column: whole vectors, since what is left over takes longest.
+_VECTOR = 32
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class InvertedRows:
     """Are the overlaps sums of products, which zeros add nothing to?"""
     place: NDArray[np.int32] = field(init=False)
     """(columns,) which row of `dense` a column is, -1 for those that are lists"""
-    dense: NDArray[np.int8] = field(init=False)
+    dense: NDArray[np.uint8] = field(init=False)
+    """(k, n); packed into (k + 1, q) where all values are one and the same"""
     ends: NDArray[np.int64] = field(init=False)
     rows: NDArray[np.uint16] | NDArray[np.uint32] = field(init=False)
     values: NDArray[Any] = field(init=False)
@@ -50,16 +54,20 @@ class InvertedRows:
     def __post_init__(self) -> None:
         pool = self.pool
         counts = np.bincount(pool.indices, minlength=pool.n_columns)
-        only_value = _only_value(pool)
-        share = _CROWDED_COUNTS if only_value else _CROWDED
+        only_value = _only_value(pool) if self.exact else 0
+        packed = only_value > 0
+        share = _CROWDED_COUNTS if packed else _CROWDED
         crowded = counts > share * len(pool) if self.exact else np.zeros(len(counts), np.bool_)
         place = np.where(crowded, np.cumsum(crowded) - 1, -1).astype(np.int32)
-        dense = np.zeros((int(crowded.sum()), len(pool)), np.int8)
+        size = -(-len(pool) // (4 * _VECTOR)) * _VECTOR if packed else len(pool)
+        dense = np.zeros((int(crowded.sum()) + packed, size), np.uint8)
         listed = int(counts[~crowded].sum())
         rows = np.empty(listed, np.uint16 if len(pool) <= 2**16 else np.uint32)
         values = np.empty(listed, pool.data.dtype)
         ends = np.concatenate([[0], counts]).astype(np.int64)
-        sparse.invert(pool.indptr, pool.indices, pool.data, place, ends, rows, values, dense)
+        sparse.invert(
+            pool.indptr, pool.indices, pool.data, place, ends, rows, values, dense, packed
+        )
         found = {"place": place, "dense": dense, "ends": ends, "rows": rows, "values": values}
         for name, value in (*found.items(), ("only_value", only_value)):
             object.__setattr__(self, name, value)
@@ -67,6 +75,13 @@ class InvertedRows:
     @property
     def exact(self) -> bool:
         return self.may_be_dense and self.pool.exact
+
+    def takes(self, rows: SparseRows) -> bool:
+        """Do the dense columns hold what sums with these rows need? Packed ones are counted, so
+        the rows have to have one value too."""
+        if not self.exact or len(rows.data) == 0:
+            return True
+        return rows.exact and (self.only_value == 0 or _only_value(rows) > 0)
 
 
 def _dtype(rows: SparseRows, pool: SparseRows) -> Any:
@@ -83,14 +98,15 @@ def _only_value(rows: SparseRows) -> int:
 
 def _add_dense(rows: SparseRows, index: InvertedRows, upper: int, out: NDArray[Any]) -> None:
     """Add the products of the columns that are kept dense."""
-    if len(index.dense) == 0:
+    if not index.exact or len(rows.data) == 0:
         return
-    entries = rows.indptr, rows.indices, rows.data, index.place, index.dense
-    product = index.only_value and index.only_value * _only_value(rows)
-    if product:
-        sparse.dense_counts(*entries, product, upper, out)
-    else:
-        sparse.dense_products(*entries, upper, out)
+    if index.only_value:
+        product = index.only_value * int(rows.data[0])
+        sparse.packed_counts(rows.indptr, rows.indices, index.place, index.dense, product, out)
+    elif len(index.dense):
+        sparse.dense_products(
+            rows.indptr, rows.indices, rows.data, index.place, index.dense, upper, out
+        )
 
 
 class _Overlap:
@@ -128,7 +144,7 @@ class _Overlap:
         index = B if isinstance(B, InvertedRows) else self.prepare(B)
         pool = index.pool
         check_same_columns(rows.n_columns, pool.n_columns)
-        if index.exact and not rows.exact:
+        if not index.takes(rows):
             index = InvertedRows(pool, index.sums, may_be_dense=False)
         shared = np.zeros((len(rows), len(pool)), _dtype(rows, pool))
         _add_dense(rows, index, -1, shared)
