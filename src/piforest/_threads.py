@@ -46,7 +46,9 @@ def in_threads(
     Results come one by one, so that those which are summed up are not all held at once. Not by
     joblib, whose pool of threads takes ten milliseconds to stop; but its settings count.
     """
-    threads = min(int(effective_n_jobs(n_jobs)), cpu_count(), total)
+    threads = min(int(effective_n_jobs(n_jobs)), total)
+    # Counting the cores reads files.
+    threads = min(threads, cpu_count()) if threads > 1 else threads
     if threads <= 1:
         return (function(*each) for each in arguments)
     portion = max(1, min(16, total // (_PORTIONS * threads)))

@@ -45,7 +45,7 @@ from ..scales import (
 )
 
 # Rows that a thread embeds at once: more cost less, but a thread must not wait for the last.
-_BLOCK = 256, 1024
+_BLOCK = 256, 512
 _DEVICE_BLOCK = 4096
 SCALES = ["adaptive", "fixed", "own"]
 WEIGHTINGS = ["gain", "none"]
