@@ -43,15 +43,17 @@ def count_bins(bins, rows, sign, counts):
     held = np.empty((NO_BAND, m), np.uint8)
     for first in range(0, rows.shape[0], 255):
         last = first + 255 if first + 255 < rows.shape[0] else rows.shape[0]
-        for b in range(NO_BAND):
+        # counts.shape[0]: fifteen copies of a loop would take a second to compile.
+        for b in range(counts.shape[0]):
             for j in range(m):
                 held[b, j] = 0
         for e in range(first, last):
             row = rows[e]
-            for b in range(NO_BAND):
+            for b in range(counts.shape[0]):
+                band = np.uint8(b)
                 for j in range(m):
-                    held[b, j] += np.uint8(bins[row, j] == b)
-        for b in range(NO_BAND):
+                    held[b, j] += np.uint8(bins[row, j] == band)
+        for b in range(counts.shape[0]):
             for j in range(m):
                 counts[b, j] += sign * np.int32(held[b, j])
 

@@ -25,11 +25,12 @@ def collect(R, limit, scale, starts, ends, skipped, counts, columns, distances, 
     left out. NaN and infinity are never within the limit. `scales` takes scale (m,) of the
     entries; `columns` has 8 places to spare. O(rows m).
     """
-    near, hits = _room(R.shape[1])
+    near = np.zeros((R.shape[1] + 7) // 8 * 8, np.uint8)
+    hits = np.empty(R.shape[1] // 8 + 2, np.uint32)
     at = np.uint64(0)
     for i in range(counts.shape[0]):
         before, row = at, R[i]
-        at = _find(row, limit, skipped[starts[i] : ends[i]], near, hits, columns, at)
+        at = _find(row, limit, starts[i], ends[i], skipped, near, hits, columns, at)
         for e in range(before, at):
             distances[e] = row[np.uint64(columns[e])]
             scales[e] = scale[np.uint64(columns[e])]
@@ -44,12 +45,12 @@ def collect_gaussian(R, limit, scale, unit, starts, ends, skipped, counts, colum
     Its exponential is a polynomial of a sixteenth, squared four times: right to 3e-15, three
     times as fast as NumPy's, and the same on every machine.
     """
-    near, hits = _room(R.shape[1])
-    powers = np.empty(R.shape[1])
+    near = np.zeros((R.shape[1] + 7) // 8 * 8, np.uint8)
+    hits, powers = np.empty(R.shape[1] // 8 + 2, np.uint32), np.empty(R.shape[1])
     at = np.uint64(0)
     for i in range(counts.shape[0]):
         before, row = at, R[i]
-        at = _find(row, limit, skipped[starts[i] : ends[i]], near, hits, columns, at)
+        at = _find(row, limit, starts[i], ends[i], skipped, near, hits, columns, at)
         n = at - before
         here, there = columns[before:at], values[before:at]
         for e in range(n):
@@ -93,23 +94,17 @@ def fixed_point(phi, unit, counts, columns, values):
 
 
 @jit
-def _room(m):
-    """For `_find`: a byte for each of m columns, whole words; and the words that have one."""
-    words = (m + 7) // 8
-    return np.zeros(8 * words, np.uint8), np.empty(words + 1, np.uint32)
-
-
-@jit
-def _find(row, limit, skipped, near, hits, columns, at):
-    """Write the columns with row <= limit to `columns`, from `at` on; returns where they end.
+def _find(row, limit, start, end, skipped, near, hits, columns, at):
+    """Write the columns with row <= limit to `columns`, from `at` on, but for those in
+    skipped[start:end]; returns where they end.
 
     Comparisons of whole rows, then only words of eight that have an entry, without a branch
-    that depends on the data. O(m).
+    that depends on the data. O(m). near is room for whole words, hits for one more.
     """
     words = near.view(np.uint64)
     for j in range(row.shape[0]):
         near[j] = row[j] <= limit[j]
-    for e in range(skipped.shape[0]):
+    for e in range(start, end):
         near[skipped[e]] = 0
     n_hits = np.uint64(0)
     for w in range(words.shape[0]):
@@ -143,24 +138,29 @@ def invert(indptr, indices, data, place, ends, rows, values, dense, most, packed
     ends (columns + 1,) has how many entries c has at c + 1. If `packed`, dense (k + 1, q) is
     what `packed_counts` takes. O(entries).
     """
-    q = np.int64(dense.shape[1])
     for c in range(place.shape[0]):
         ends[c + 1] = ends[c] + (0 if place[c] >= 0 else ends[c + 1])
     fill = np.empty(place.shape[0], np.int64)
     for c in range(place.shape[0]):
         fill[c] = ends[c]
+    byte, bit = 0, np.uint8(1)
     for i in range(indptr.shape[0] - 1):
         for e in range(indptr[i], indptr[i + 1]):
             c = np.uint64(indices[e])
-            if place[c] >= 0 and packed:
-                dense[place[c], i % q] |= np.uint8(1 << (2 * (i // q)))
-            elif place[c] >= 0:
-                dense[place[c], i] = data[e]
-                most[place[c]] = data[e] if data[e] > most[place[c]] else most[place[c]]
+            to = place[c]
+            if to >= 0 and packed:
+                dense[to, byte] += bit
+            elif to >= 0:
+                value = np.uint8(data[e])
+                dense[to, i] = value
+                most[to] = value if value > most[to] else most[to]
             else:
                 rows[fill[c]] = i
                 values[fill[c]] = data[e]
                 fill[c] += 1
+        byte += 1
+        if byte == dense.shape[1]:
+            byte, bit = 0, np.uint8(4 * bit)
 
 
 @jit
@@ -209,17 +209,17 @@ def upper_products(indptr, indices, data, ends, rows, values, first, out):
 
 
 @jit
-def dense_products(indptr, indices, data, place, dense, most, upper, out):
+def dense_products(indptr, indices, data, place, dense, most, upper, short, out):
     """out (a, pool) += the same for the columns that stand in dense (k, pool), for integers.
 
     With upper >= 0, row i needs only the pool rows from upper + i on. A step takes four
     columns at once over the whole pool, in vectors of 16-bit numbers, as long as these cannot
     overflow: most (k,) is the largest value of a column, and four products of 127 and 127 fit.
+    short (pool,) is room for them, zeros.
     O(entries of the rows in such columns times pool), at a sixteenth of the cost of a step of
     `products`.
     """
     at, value = np.empty(place.shape[0] + 3, np.int64), np.empty(place.shape[0] + 3, np.uint16)
-    short = np.zeros(out.shape[1], np.uint16)
     for i in range(out.shape[0]):
         left = upper + i if upper >= 0 else 0
         held = _placed(indptr[i], indptr[i + 1], indices, data, place, at, value)

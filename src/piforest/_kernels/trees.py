@@ -22,7 +22,7 @@ _ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
 @jit
-def grow_trees(D, key, tree, max_samples, branching, limit, roots, first_child, seed, size):
+def grow_trees(D, key, tree, max_samples, branching, limit, words, roots, first_child, seed, size):
     """Trees number `tree` and on, one behind the other; roots (t + 1,) is where they begin.
 
     D (pool, pool). A tree is what (D, mix(key, its number)) says: every decision is a word
@@ -30,7 +30,8 @@ def grow_trees(D, key, tree, max_samples, branching, limit, roots, first_child, 
     number b v + k + 1. The tree's points are the max_samples rows with the smallest words,
     a node's seeds the b points with the smallest, in that order. Ties go to a random one
     of the nearest seeds, and a seed falls into its own cell. A node's points stand together
-    in `rows`. O(pool + max_samples b height).
+    in `rows`. words (b,) is room for the words of the seeds, None for two: then the code for
+    several is not compiled. O(pool + max_samples b height).
     """
     start, depth = (
         np.empty(first_child.shape[0], np.int64),
@@ -56,10 +57,10 @@ def grow_trees(D, key, tree, max_samples, branching, limit, roots, first_child, 
                 continue
             node_key = mix(nodes_key, number[node])
             members = rows[start[node] : start[node] + n]
-            if branching == 2:
+            if words is None:
                 _halve(D, members, node_key, seeds, counts, ordered)
             else:
-                _split(D, members, node_key, seeds, counts, ordered)
+                _split(D, members, node_key, words, seeds, counts, ordered)
             first_child[node] = n_nodes - root
             at = start[node]
             for k in range(branching):
@@ -74,10 +75,10 @@ def grow_trees(D, key, tree, max_samples, branching, limit, roots, first_child, 
 
 
 @jit
-def _split(D, members, node_key, seeds, counts, ordered):
+def _split(D, members, node_key, words, seeds, counts, ordered):
     """Choose the seeds, order the members by cell, and count those of each."""
     branching = seeds.shape[0]
-    words, ends = np.empty(branching, np.uint64), np.empty(branching, np.int64)
+    ends = np.empty(branching, np.int64)
     cell = np.empty(members.shape[0], np.uint32)
     _smallest_words(members, node_key, seeds, words)
     for k in range(branching):
@@ -193,12 +194,14 @@ def descend(D, roots, nodes, ends, branching, soft, out):
     walked = np.empty(_TOGETHER)
     b = np.uint64(branching)
     for start in range(0, D.shape[0], _TOGETHER):
-        near, lengths = D[start : start + _TOGETHER], out[start : start + _TOGETHER]
+        near = D[start : start + _TOGETHER]
         n = near.shape[0]
         for tree in range(out.shape[1]):
             root = np.uint32(roots[tree])
             for i in range(n):
-                node[i], active[i], walked[i] = root, i, 0.0
+                node[i] = root
+                active[i] = i
+                walked[i] = 0.0
             on_the_way = np.uint64(n if nodes[root, 0] > 0 else 0)
             while on_the_way > 0:
                 kept = np.uint64(0)
@@ -219,7 +222,7 @@ def descend(D, roots, nodes, ends, branching, soft, out):
                     kept += np.uint64(nodes[at, 0] > 0)
                 on_the_way = kept
             for i in range(n):
-                lengths[i, tree] = walked[i] + ends[node[i]]
+                out[start + i, tree] = walked[i] + ends[node[i]]
 
 
 @jit

@@ -57,9 +57,10 @@ class FlatForest:
         most = len(trees) * (1 + self.branching * splits)
         roots = np.empty(len(trees) + 1, np.int64)
         nodes = first_child, seed, size = tuple(np.empty(most, np.int32) for _ in range(3))
+        words = None if self.branching == 2 else np.empty(self.branching, np.uint64)
         kernels.grow_trees(
             D, np.uint64(stream.key), trees.start, self.max_samples, self.branching,
-            self.height_limit, roots, first_child, seed, size,
+            self.height_limit, words, roots, first_child, seed, size,
         )  # fmt: skip
         grown = (array[: roots[-1]].copy() for array in nodes)
         return FlatForest(self.max_samples, self.branching, roots, *grown, soft=self.soft)

@@ -111,8 +111,9 @@ def _add_dense(rows: SparseRows, index: InvertedRows, upper: int, out: NDArray[A
         sparse.packed_counts(rows.indptr, rows.indices, index.place, index.dense, product, out)
     elif len(index.dense):
         sparse.dense_products(
-            rows.indptr, rows.indices, rows.data, index.place, index.dense, index.most, upper, out
-        )
+            rows.indptr, rows.indices, rows.data, index.place, index.dense, index.most, upper,
+            np.zeros(out.shape[1], np.uint16), out,
+        )  # fmt: skip
 
 
 class _Overlap:
