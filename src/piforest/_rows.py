@@ -10,8 +10,6 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from ._threads import in_threads
-
 # Fixed point: the stored byte k means the preference k / UNIT.
 UNIT = 127
 
@@ -77,7 +75,7 @@ class SparseRows:
 
     def to_csr(self) -> scipy.sparse.csr_array:
         """float32, fixed point turned into [0, 1]."""
-        return stacked_csr([self], 1)
+        return stacked_csr([self])
 
 
 def index_dtype(n_columns: int) -> type[np.integer[Any]]:
@@ -99,24 +97,22 @@ def sparse_rows(X: Any) -> SparseRows:
     )
 
 
-def stacked_csr(parts: Sequence[SparseRows], n_jobs: int | None) -> scipy.sparse.csr_array:
+def stacked_csr(parts: Sequence[SparseRows]) -> scipy.sparse.csr_array:
     """Blocks of rows, one below the other, as SciPy has them: float32, fixed point turned into
-    [0, 1]. Every block is written to its place by a thread."""
+    [0, 1]. Not in threads: they would wait for each other's fresh pages of memory."""
     counts = np.concatenate([part.counts for part in parts])
     indptr = np.concatenate([[0], np.cumsum(counts)])
     total = int(indptr[-1])
     # 32-bit where it fits: several scikit-learn estimators take nothing else.
     width = np.int32 if total < 2**31 else np.int64
     indices, data = np.empty(total, width), np.empty(total, np.float32)
-    ends = np.cumsum([len(part.data) for part in parts])
-
-    def fill(part: SparseRows, end: int) -> None:
-        here = slice(end - len(part.data), end)
+    end = 0
+    for part in parts:
+        here = slice(end, end + len(part.data))
         indices[here] = part.indices
         np.divide(part.data, UNIT if part.exact else 1, out=data[here], casting="unsafe",
                   dtype=np.float32)  # fmt: skip
-
-    list(in_threads(fill, zip(parts, ends), n_jobs, len(parts)))
+        end = here.stop
     return scipy.sparse.csr_array(
         (data, indices, indptr.astype(width)), shape=(len(counts), parts[0].n_columns)
     )

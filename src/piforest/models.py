@@ -18,8 +18,9 @@ from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
 # are found as long as about one sample in fifty is valid.
 _ROUNDS = 12
 _CHUNK = 16384
-# A table of residuals, that stays in the cache of one core.
-_TABLE_BYTES = 1280 * 1024
+# A table of residuals: small enough for the cache, large enough that threads seldom wait for
+# the interpreter's lock.
+_TABLE_BYTES = 2560 * 1024
 _MOST_ROWS = 256
 
 

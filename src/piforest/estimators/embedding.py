@@ -235,7 +235,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             parts = self._in_blocks(rows, self._embed)
         else:
             parts = list(self._embed_on(rows, device))
-        P = stacked_csr(parts, self.n_jobs)
+        P = stacked_csr(parts)
         return sparse_tensor(P, X) if is_tensor(X) else P
 
     def _resolve_device(self) -> Any:
