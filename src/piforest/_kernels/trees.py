@@ -104,7 +104,7 @@ def _halve(D, members, node_key, seeds, counts, ordered):
     least = next_least = ~np.uint64(0)
     for i in range(members.shape[0]):
         row = np.uint64(members[i])
-        word = mix(node_key, row)
+        word = mix(node_key, members[i])
         before = word < least
         second = first if before else row if word < next_least else second
         next_least = least if before else word if word < next_least else next_least
@@ -118,7 +118,7 @@ def _halve(D, members, node_key, seeds, counts, ordered):
         two = -1.0 if row == second else D[row, second]
         crosses = two < one
         if one == two:
-            crosses = below(mix(mix(node_key, row), 0), 2) == 1
+            crosses = below(mix(mix(node_key, members[i]), 0), 2) == 1
         members[left] = ordered[right] = row
         left += np.uint64(not crosses)
         right += np.uint64(crosses)
