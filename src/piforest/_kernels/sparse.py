@@ -215,9 +215,8 @@ def dense_products(indptr, indices, data, place, dense, most, upper, short, out)
     With upper >= 0, row i needs only the pool rows from upper + i on. A step takes four
     columns at once over the whole pool, in vectors of 16-bit numbers, as long as these cannot
     overflow: most (k,) is the largest value of a column, and four products of 127 and 127 fit.
-    short (pool,) is room for them, zeros.
-    O(entries of the rows in such columns times pool), at a sixteenth of the cost of a step of
-    `products`.
+    short (pool,) is room for them, zeros. O(entries of the rows in such columns times pool), at
+    about a twentieth of the cost of a step of `products`.
     """
     at, value = np.empty(place.shape[0] + 3, np.int64), np.empty(place.shape[0] + 3, np.uint16)
     for i in range(out.shape[0]):
@@ -258,8 +257,8 @@ def packed_counts(indptr, indices, place, packed, product, out):
 
     Four rows of the pool share a byte: the two bits at 2 f of byte j are row f q + j. Three
     columns are added in twos of bits, twelve in fours, 252 in bytes. The last column is empty,
-    it fills up the last twelve. A sixth of the bytes and a third of the steps of
-    `dense_products`.
+    it fills up the last twelve. O(entries of the rows in such columns times pool), a quarter of
+    the bytes of `dense_products`.
     """
     at = np.empty(place.shape[0] + 12, np.int64)
     q = packed.shape[1]
