@@ -57,6 +57,17 @@ def test_the_summary_lists_the_most_anomalous_rows_with_their_values(lines, scen
     assert len(told.split("most anomalous rows\n")[1].splitlines()) == 11
 
 
+def test_numbers_written_with_all_digits_keep_their_exponent(scene, tmp_path, capsys):
+    X, path = scene[0], tmp_path / "long.csv"
+    np.savetxt(path, X, delimiter=",", header="x,y", comments="")  # 8.54...e-01
+    _, told, _ = run(capsys, "detect", path, "--family", "line")
+    shown = told.split("most anomalous rows\n")[1].splitlines()[1:]
+    assert len(shown) == 10
+    for line in shown:
+        number, _, *values = line.split()
+        assert np.allclose([float(each) for each in values], X[int(number) - 1], rtol=1e-4)
+
+
 def test_json_is_one_object_and_nothing_else(lines, tmp_path, capsys):
     out = tmp_path / "scores.csv"
     code, told, err = run(capsys, "detect", lines, "--family", "line", "--json", "--out", out)

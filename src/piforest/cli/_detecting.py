@@ -7,6 +7,7 @@ import argparse
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ._input import Points
@@ -16,6 +17,8 @@ from ._output import Output
 _TOP = 10
 _NAMED = 10
 _DIGITS, _MOST_DIGITS = 6, 12
+# Characters of a cell.
+_LONGEST = 20
 _SOURCES = {
     "given": "as given",
     "estimated": "estimated from the data",
@@ -207,8 +210,18 @@ def listed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _shortened(column: Sequence[Any]) -> list[str]:
+    column = [_rounded(value) for value in column]
     places = digits([value for value in column if isinstance(value, float)])
     return [_short(value, places) for value in column]
+
+
+def _rounded(value: Any) -> Any:
+    """A number that is written too long to show is rounded: cut off, it would lose its
+    exponent."""
+    if isinstance(value, str) and len(value) > _LONGEST:
+        with suppress(ValueError):
+            return float(value)
+    return value
 
 
 def digits(values: Any) -> int:
@@ -230,7 +243,7 @@ def _short(value: Any, places: int) -> str:
     if isinstance(value, float):
         return f"{value:.{places}g}"
     text = "" if value is None else str(value)
-    return text if len(text) <= 20 else text[:19] + "…"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def plain(value: Any) -> Any:
