@@ -43,7 +43,9 @@ def check_same_bits(device, metric="tanimoto", branching=2, path="soft", kernel=
     cpu.set_params(device="cpu")
     check_same_trees(cpu.forest_, device)
     far = [[1e4, 3e7]]
-    rows = cpu.forest_.metric.rows(cpu.embedding_._embed(np.vstack([X[:7], new, far])))
+    rows = cpu.forest_.metric.rows(
+        cpu.embedding_._preferences().rows_of(np.vstack([X[:7], new, far]))
+    )
     P = other.preferences.from_rows(rows)
     wide = P.to(dtype=other.pool_sums.dtype)
     sums = (wide * wide).sum(dim=1)

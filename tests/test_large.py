@@ -14,6 +14,7 @@ from piforest import PIF, PreferenceIsolationForest, VoronoiForest
 from piforest._random import SUBSET
 from piforest.datasets import make_lines
 from piforest.estimators import embedding
+from piforest.preferences import Preferences
 
 MANY = 60_000
 
@@ -32,12 +33,12 @@ def small(**changes):
 def test_fit_embeds_the_pool_and_what_the_threshold_needs(many, monkeypatch, contamination):
     embedded = []
 
-    def spy(X, *args):
+    def spy(preferences, X):
         embedded.append(len(X))
-        return real(X, *args)
+        return real(preferences, X)
 
-    real = embedding.embed
-    monkeypatch.setattr(embedding, "embed", spy)
+    real = Preferences.rows_of
+    monkeypatch.setattr(Preferences, "rows_of", spy)
     detector = PreferenceIsolationForest("line", **small(contamination=contamination)).fit(many)
     if contamination == "auto":
         assert sum(embedded) == 100 + 250  # the pool and the random points

@@ -10,7 +10,7 @@ from piforest import PreferenceEmbedding
 from piforest._random import Stream
 from piforest.families import get_family, list_families
 from piforest.models import block_rows, draw_models, own_models
-from piforest.preferences import Gaussian, embed, resolve_kernel
+from piforest.preferences import Gaussian, Preferences, resolve_kernel
 from piforest.sampling import get_sampler
 from scenes import on_one_model
 
@@ -25,6 +25,10 @@ def models_of(name, X, n_models=60, sigma=0.1, weight=None):
 def noisy(name, n=45, noise=0.3):
     X = on_one_model(name, n)
     return X + np.random.default_rng(2).normal(0, noise, X.shape)
+
+
+def embed(X, models, kernel, own=None):
+    return Preferences(models, kernel, own).rows_of(X)
 
 
 def dense(rows):

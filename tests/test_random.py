@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import naive
 from piforest import _random
 from piforest._kernels import random as compiled
-from piforest._kernels.select import select
+from piforest._kernels.select import bound
 from piforest._random import Stream
 
 words = st.integers(0, 2**64 - 1)
@@ -35,7 +35,7 @@ def test_the_largest_word_stays_below_n(n):
 def test_distinct_draws_equal_the_naive_ones(key, n, data):
     size = data.draw(st.integers(1, n))
     out = np.empty((4, size), np.int64)
-    compiled.distinct(np.uint64(key), n, size, out)
+    compiled.distinct(np.uint64(key), np.arange(4), np.full(4, n), np.empty(size, int), out)
     assert np.array_equal(out, naive.draw_samples(key, n, size, 4))
 
 
@@ -47,7 +47,7 @@ def test_words_are_uniform():
 
 def test_distinct_draws_are_uniform_in_every_position():
     out = np.empty((60_000, 3), np.int64)
-    compiled.distinct(np.uint64(5), 6, 3, out)
+    compiled.distinct(np.uint64(5), np.arange(60_000), np.full(60_000, 6), np.empty(3, int), out)
     for column in out.T:
         assert abs(np.bincount(column, minlength=6) - 10_000).max() < 500
 
@@ -107,11 +107,27 @@ def test_random_state_takes_what_scikit_learn_takes():
         Stream.from_random_state("zero")
 
 
-@given(st.lists(st.sampled_from([0.0, 1.0, 1.5, 2.0, np.inf]) | st.floats(-5, 5), min_size=1))
-def test_selection_finds_the_kth_smallest_and_moves_it_to_its_place(values):
-    for k in range(len(values)):
-        some = np.array(values)
-        assert select(some, k) == sorted(values)[k] == some[k]
-        assert sorted(some) == sorted(values)
-        assert (some[:k] <= some[k]).all()
-        assert (some[k:] >= some[k]).all()
+counted = st.sampled_from([0.0, 1.0, 1.5, 2.0, 1e-300, 1e300, np.inf]) | st.floats(0, 5)
+
+
+@given(st.lists(counted, min_size=1), st.booleans())
+def test_a_bound_holds_as_many_values_as_it_is_to(values, words):
+    values = np.abs(np.array(values))  # no -0.0
+    bits = values.view(np.uint64)
+    values = bits if words else values
+    high = ~np.uint64(0) if words else values.max()
+    for k in range(1, len(values) + 1):
+        found = bound(values, bits, k, high, len(values))
+        kth = np.sort(values)[k - 1]
+        above = values[values > kth]
+        # Ties at the k-th have to be taken together.
+        assert found >= kth
+        assert not len(above) or found < above.min()
+        assert found == kth or np.sum(values <= found) == k
+
+
+def test_a_bound_among_values_of_all_magnitudes_and_ties_is_found():
+    values = np.concatenate([np.geomspace(1e-300, 1e300, 700), np.full(300, 1e-9)])
+    for k in (1, 200, 345, 400, 600, 999, 1000):
+        found = bound(values, values.view(np.uint64), k, values.max(), len(values))
+        assert np.sum(values < found) <= k <= np.sum(values <= found)

@@ -8,7 +8,7 @@ import pytest
 import naive
 import piforest
 from piforest import PreferenceIsolationForest
-from piforest._kernels.scales import NO_BAND, band_bins, count_bins
+from piforest._kernels.scales import NO_BAND, band_bins
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines
 from piforest.families import extent, get_family, list_families
@@ -17,6 +17,7 @@ from piforest.sampling import get_sampler
 from piforest.scales import (
     WIDTHS,
     Bands,
+    count_bins,
     kernel_scales,
     log_likelihood_ratios,
     measure_bands,

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._device import is_tensor
-from ._kernels.sparse import collect, collect_gaussian, fixed_point
+from ._kernels.preferences import collect, collect_gaussian, fixed_point
 from ._registry import Registry
 from ._rows import UNIT, SparseRows, index_dtype
 from ._validation import (
@@ -22,7 +23,7 @@ from ._validation import (
     check_unit_interval,
 )
 from .models import ModelSet, OwnModels, block_rows, residual_blocks
-from .protocols import Floats, Kernel
+from .protocols import Floats, Ints, Kernel
 
 KERNELS = Registry(
     "kernel",
@@ -131,51 +132,81 @@ def _limits(kernel: Kernel, scale: Floats, unit: Floats) -> Floats:
 
 # So many entries are turned into preferences at once: every call of NumPy lets go of the
 # interpreter lock and takes it again, which threads wait for.
-_ENOUGH = 65_536
+_ENOUGH = 2**18
 
 
-def embed(
-    X: Floats, models: Sequence[ModelSet], kernel: Kernel, own: OwnModels | None = None
-) -> SparseRows:
-    """Preferences (n, m) of the rows of X for all models, in fixed point.
+class Preferences:
+    """What rows prefer among some models; what does not depend on the rows is found out once."""
 
-    The byte is round(127 w phi / max w), w the model's weight; what rounds to 0
-    is not stored. With `own`, a row has no preference for the models that it was a
-    sample of. Row i depends on row i alone.
-    """
-    nothing = np.zeros(len(X), np.int64)
-    starts, ends = (nothing, nothing) if own is None else own.of(X)
-    skipped = nothing[:0] if own is None else own.columns
-    scale = np.concatenate([part.scale for part in models])
-    weight = np.concatenate([part.weight for part in models])
-    unit = UNIT * weight / weight.max()
-    limit = _limits(kernel, scale, unit)
-    m = len(scale)
-    block = block_rows(models) * m
-    room = block + min(block, _ENOUGH)
-    near, data = np.empty(room + 8, index_dtype(m)), np.empty(room + 8, np.int8)
-    compiled = type(kernel) is Gaussian
-    distances, scales = np.empty((2, 0 if compiled else room))
-    counts = np.empty(len(X), np.int64)
-    columns, values = [near[:0]], [data[:0]]
-    first = found = 0
-    for rows, R in residual_blocks(X, models):
-        own_rows = starts[rows], ends[rows], skipped, counts[rows], near[found:]
-        if compiled:
-            found += int(collect_gaussian(R, limit, scale, unit, *own_rows, data[found:]))
-        else:
-            found += int(collect(R, limit, scale, *own_rows, distances[found:], scales[found:]))
-        if found + block <= room and rows.stop < len(X):
-            continue
-        if not compiled:
-            phi = np.asarray(kernel(distances[:found], scales[:found]), np.float64)
-            # Compiled code that reads beyond an array would find anything there.
-            check_shape(f"kernel {_name(kernel)}(r, sigma)", phi, (found,))
-            found = fixed_point(phi, unit, counts[first : rows.stop], near, data)
-            if found < 0:
-                check_unit_interval(_name(kernel), phi)
-        columns.append(near[:found].copy())
-        values.append(data[:found].copy())
-        first, found = rows.stop, 0
-    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return SparseRows(indptr, np.concatenate(columns), np.concatenate(values), m)
+    def __init__(
+        self, models: Sequence[ModelSet], kernel: Kernel, own: OwnModels | None = None
+    ) -> None:
+        self.models, self.kernel, self.own = models, kernel, own
+        self.scale = np.concatenate([part.scale for part in models])
+        weight = np.concatenate([part.weight for part in models])
+        self.unit = UNIT * weight / weight.max()
+        self.limit = _limits(kernel, self.scale, self.unit)
+
+    def rows_of(self, X: Floats) -> SparseRows:
+        """Preferences (n, m) of the rows of X for all models, in fixed point.
+
+        The byte is round(127 w phi / max w), w the model's weight; what rounds to 0
+        is not stored. With `own`, a row has no preference for the models that it was a
+        sample of. Row i depends on row i alone.
+        """
+        m = len(self.scale)
+        nothing = np.zeros(len(X), np.int64)
+        starts, ends = (nothing, nothing) if self.own is None else self.own.of(X)
+        skipped = nothing[:0] if self.own is None else self.own.columns
+        block = block_rows(self.models) * m
+        room = block + min(block, _ENOUGH)
+        near, data = np.empty(room + 8, index_dtype(m)), np.empty(room + 8, np.int8)
+        flags, hits = np.zeros(-(-m // 8) * 8, np.uint8), np.empty(m // 8 + 2, np.uint32)
+        finding = flags, flags.view(np.uint64), hits
+        compiled = type(self.kernel) is Gaussian
+        powers = np.empty(m)
+        distances, scales = np.empty((2, 0 if compiled else room))
+        counts = np.empty(len(X), np.int64)
+        columns, values = [], []
+        first = found = 0
+        for rows, R in residual_blocks(X, self.models):
+            own_rows = starts[rows], ends[rows], skipped, *finding
+            to = counts[rows], near[found:]
+            if compiled:
+                found += int(
+                    collect_gaussian(
+                        R, self.limit, self.scale, self.unit, *own_rows, powers, *to, data[found:]
+                    )
+                )
+            else:
+                found += int(
+                    collect(
+                        R, self.limit, self.scale, *own_rows, *to, distances[found:], scales[found:]
+                    )
+                )
+            if found + block <= room and rows.stop < len(X):
+                continue
+            if not compiled:
+                some = counts[first : rows.stop]
+                found = self._fixed_point(distances[:found], scales[:found], some, near, data)
+            columns.append(near[:found].copy())
+            values.append(data[:found].copy())
+            first, found = rows.stop, 0
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return SparseRows(indptr, _joined(columns, near), _joined(values, data), m)
+
+    def _fixed_point(
+        self, r: Floats, sigma: Floats, counts: Ints, columns: NDArray[Any], values: NDArray[Any]
+    ) -> int:
+        """From the kernel's formula, in place; how many entries are left."""
+        phi = np.asarray(self.kernel(r, sigma), np.float64)
+        # Compiled code that reads beyond an array would find anything there.
+        check_shape(f"kernel {_name(self.kernel)}(r, sigma)", phi, r.shape)
+        found = int(fixed_point(phi, self.unit, counts, columns, values))
+        if found < 0:
+            check_unit_interval(_name(self.kernel), phi)
+        return found
+
+
+def _joined(parts: list[NDArray[Any]], like: NDArray[Any]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate([like[:0], *parts])

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from ._kernels.scales import band_bins, count_bins, log_ratios
+from ._kernels import scales as kernels
 from ._random import Stream, choose
 from ._threads import in_threads
 from ._validation import check_family_fits, check_integer, check_magnitude, warn_user
@@ -121,6 +121,11 @@ def _block_counts(
     return counts
 
 
+def count_bins(bins: Table, rows: Ints, sign: int, counts: Any) -> None:
+    """counts (15, m) += sign for the band of each of the rows of bins (n, m)."""
+    kernels.count_bins(bins, rows, sign, np.empty(counts.shape, np.uint8), counts)
+
+
 def new_counts(models: ModelSet) -> Any:
     """(15, m) zeros: how many points lie in each band of each model."""
     return np.zeros((len(WIDTHS), len(models)), np.int32)
@@ -139,7 +144,7 @@ def band_table(
     table = np.empty((len(X), len(models)), np.uint8) if out is None else out
     starts, ends = own.of(X)
     for rows, R in residual_blocks(X, [models]):
-        band_bins(R, widths, starts[rows], ends[rows], own.columns, table[rows])
+        kernels.band_bins(R, widths, starts[rows], ends[rows], own.columns, table[rows])
     return table
 
 
@@ -164,7 +169,8 @@ def log_likelihood_ratios(inside: Ints, codimension: int) -> Floats:
     even spread of the widest band's points gives.
     """
     ratios = np.empty(inside.shape)
-    log_ratios(inside, (WIDTHS / WIDTHS[0]) ** codimension, _EXPECTED_AT_LEAST, ratios)
+    shares, logs = (WIDTHS / WIDTHS[0]) ** codimension, np.empty((2, 1 + inside[0].max(initial=0)))
+    kernels.log_ratios(inside, shares, _EXPECTED_AT_LEAST, *logs, ratios)
     return ratios
 
 

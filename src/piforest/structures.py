@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._kernels.scales import NO_BAND, count_bins
+from ._kernels.scales import NO_BAND
 from ._random import Stream, mix
 from .models import ModelSet, distinct, own_models
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .scales import (
     BandTable,
     band_table,
+    count_bins,
     least_ratio,
     log_likelihood_ratios,
     new_counts,

@@ -28,8 +28,11 @@ def isolate(X, key, max_samples, limit, depths, table, lengths):
     """
     n, d = X.shape
     own = np.zeros(n, np.bool_)
-    own[subsample(n, mix(key, 0), max_samples)] = True
-    rows, aside = np.arange(n), np.empty(n, np.int64)
+    rows, aside = np.empty(n, np.int64), np.empty(n, np.int64)
+    subsample(mix(key, 0), max_samples, np.empty(n, np.uint64), rows)
+    own[rows[:max_samples]] = True
+    for i in range(n):
+        rows[i] = i
     normal, low, high = np.empty(d, np.int16), np.empty(d, X.dtype), np.empty(d, X.dtype)
     # Nodes to visit: (first row, end, depth, number); a node's children are 2 i + 1 and 2 i + 2.
     nodes = [(0, n, 0, 0)]

@@ -11,6 +11,9 @@ from typing import Any
 import numba
 from numba.core import event
 
+# No way in for C: it would take a fifth more to compile, and nobody calls kernels from there.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile on first use, without the interpreter lock, and cache on disk.
@@ -21,11 +24,17 @@ def jit(function: Callable[..., Any]) -> Any:
     and methods of arrays.
     """
     try:
-        kernel = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+        kernel = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba found no folder
-        return numba.njit(nogil=True, error_model="numpy")(function)
+        return numba.njit(**_OPTIONS)(function)
     _survive_without_cache(kernel)
     return kernel
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A part of a kernel that reads better under a name of its own. It is put into the code of
+    the kernel, not compiled alone: that would be done in addition."""
+    return numba.njit(inline="always")(function)
 
 
 def _survive_without_cache(kernel: Any) -> None:

@@ -32,34 +32,22 @@ def below(word, n):
 
 
 @jit
-def distinct(key, n, size, out):
-    """Fill each row i of out (s, size) with distinct integers below n, from (key, i) alone."""
-    for i in range(out.shape[0]):
-        distinct_row(mix(key, i), n, out[i, :size])
+def distinct(key, numbers, limits, taken, out):
+    """Fill each row i of out (s, size) with distinct integers below limits[i], from
+    (key, numbers[i]) alone.
 
-
-@jit
-def distinct_below(key, numbers, limits, out):
-    """Fill each row i of out with distinct integers below limits[i], from (key, numbers[i])."""
-    for i in range(out.shape[0]):
-        distinct_row(mix(key, numbers[i]), limits[i], out[i])
-
-
-@jit
-def distinct_row(row_key, n, out):
-    """Fill out (size,) with distinct integers below n.
-
-    The j-th draw is uniform among the n - j numbers that are left; skipping the
-    earlier ones in ascending order finds it. O(size**2), size is tiny.
+    The j-th draw is uniform among the limit - j numbers that are left; skipping the
+    earlier ones in ascending order finds it. O(s size**2), size is tiny. taken (size,) is room.
     """
-    taken = np.empty(out.shape[0], np.int64)
-    for j in range(out.shape[0]):
-        value = below(mix(row_key, j), n - j)
-        at = 0
-        while at < j and taken[at] <= value:
-            value += 1
-            at += 1
-        for k in range(j, at, -1):
-            taken[k] = taken[k - 1]
-        taken[at] = value
-        out[j] = value
+    for i in range(out.shape[0]):
+        row_key = mix(key, numbers[i])
+        for j in range(out.shape[1]):
+            value = below(mix(row_key, j), limits[i] - j)
+            at = 0
+            while at < j and taken[at] <= value:
+                value += 1
+                at += 1
+            for k in range(j, at, -1):
+                taken[k] = taken[k - 1]
+            taken[at] = value
+            out[i, j] = value

@@ -33,14 +33,13 @@ def band_bins(R, widths, starts, ends, skipped, bins):
 
 
 @jit
-def count_bins(bins, rows, sign, counts):
+def count_bins(bins, rows, sign, held, counts):
     """counts (15, m) += sign for the band of each of the rows. O(rows m).
 
     Up to 255 rows are counted in bytes, band by band: fifteen comparisons of whole vectors
-    are faster than one step to a band that has to be looked up.
+    are faster than one step to a band that has to be looked up. held (15, m) is room for them.
     """
     m = bins.shape[1]
-    held = np.empty((NO_BAND, m), np.uint8)
     for first in range(0, rows.shape[0], 255):
         last = first + 255 if first + 255 < rows.shape[0] else rows.shape[0]
         # counts.shape[0]: fifteen copies of a loop would take a second to compile.
@@ -59,19 +58,16 @@ def count_bins(bins, rows, sign, counts):
 
 
 @jit
-def log_ratios(inside, shares, least, out):
+def log_ratios(inside, shares, least, logs, expected_logs, out):
     """out (w, m) = k ln(k / E) - (k - E) where k = inside > E, else 0; E = k[0] shares + least.
 
-    Counts are small integers: their logarithms are looked up, those of E for each width.
+    Counts are small integers: their logarithms are looked up, those of E for each width. logs
+    and expected_logs (largest count + 1,) are room for them.
     """
-    most = 1
-    for j in range(inside.shape[1]):
-        most = inside[0, j] + 1 if inside[0, j] >= most else most
-    logs, expected_logs = np.empty(most), np.empty(most)
-    for k in range(most):
+    for k in range(logs.shape[0]):
         logs[k] = math.log(k) if k > 0 else 0.0
     for w in range(inside.shape[0]):
-        for k in range(most):
+        for k in range(logs.shape[0]):
             expected_logs[k] = math.log(k * shares[w] + least)
         for j in range(inside.shape[1]):
             k, widest = np.uint64(inside[w, j]), np.uint64(inside[0, j])

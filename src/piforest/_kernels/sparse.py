@@ -1,148 +1,23 @@
-"""Sparse rows: collecting them from residuals, and their overlaps with a pool."""
+"""Sparse rows: their overlaps with a pool."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from .jit import jit
-
-# 1 / k!
-_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12 = (
-    1.0 / math.factorial(k) for k in range(2, 13)
-)
+from .jit import inlined, jit
 
 # Every other two of the bits of a byte; the lower four; how far to shift.
 _TWOS, _FOUR, _U2, _U4 = np.uint8(0x33), np.uint8(0x0F), np.uint8(2), np.uint8(4)
 
 
 @jit
-def collect(R, limit, scale, starts, ends, skipped, counts, columns, distances, scales):
-    """The entries of R (., m) with R <= limit (m,), row after row; returns how many.
-
-    Looks at len(counts) rows. Of row i, the columns skipped[starts[i] : ends[i]] are
-    left out. NaN and infinity are never within the limit. `scales` takes scale (m,) of the
-    entries; `columns` has 8 places to spare. O(rows m).
-    """
-    near = np.zeros((R.shape[1] + 7) // 8 * 8, np.uint8)
-    hits = np.empty(R.shape[1] // 8 + 2, np.uint32)
-    at = np.uint64(0)
-    for i in range(counts.shape[0]):
-        before, row = at, R[i]
-        at = _find(row, limit, starts[i], ends[i], skipped, near, hits, columns, at)
-        for e in range(before, at):
-            distances[e] = row[np.uint64(columns[e])]
-            scales[e] = scale[np.uint64(columns[e])]
-        counts[i] = at - before
-    return at
-
-
-@jit
-def collect_gaussian(R, limit, scale, unit, starts, ends, skipped, counts, columns, values):
-    """`collect` and `fixed_point` in one, of the Gaussian kernel; limit (m,) is 3 scales at most.
-
-    Its exponential is a polynomial of a sixteenth, squared four times: right to 3e-15, three
-    times as fast as NumPy's, whose last bit depends on the processor. O(rows m).
-    """
-    near = np.zeros((R.shape[1] + 7) // 8 * 8, np.uint8)
-    hits, powers = np.empty(R.shape[1] // 8 + 2, np.uint32), np.empty(R.shape[1])
-    at = np.uint64(0)
-    for i in range(counts.shape[0]):
-        before, row = at, R[i]
-        at = _find(row, limit, starts[i], ends[i], skipped, near, hits, columns, at)
-        n = at - before
-        here, there = columns[before:at], values[before:at]
-        for e in range(n):
-            z = row[np.uint64(here[e])] / scale[np.uint64(here[e])]
-            powers[e] = -0.03125 * z * z
-        for e in range(n):
-            y = powers[e]
-            phi = 1.0 + y * (1.0 + y * (_C2 + y * (_C3 + y * (_C4 + y * (_C5 + y * (_C6 + y * (
-                _C7 + y * (_C8 + y * (_C9 + y * (_C10 + y * (_C11 + y * _C12)))))))))))  # fmt: skip
-            phi *= phi
-            phi *= phi
-            phi *= phi
-            powers[e] = phi * phi
-        zeros = 0
-        for e in range(n):
-            there[e] = np.int32(unit[np.uint64(here[e])] * powers[e] + 0.5)
-            zeros += there[e] == 0
-        if zeros > 0:
-            at = before + _without_zeros(here, there, here, there)
-        counts[i] = at - before
-    return at
-
-
-@jit
-def fixed_point(phi, unit, counts, columns, values):
-    """values = round(unit phi) of the entries of all rows, in place without those that round
-    to 0; returns how many are left, or -1 if a phi is not in [0, 1]. O(entries)."""
-    unsound = 0
-    for e in range(phi.shape[0]):
-        unsound += not (phi[e] >= 0.0 and phi[e] <= 1.0)
-    if unsound > 0:
-        return -1
-    for e in range(phi.shape[0]):
-        values[e] = np.int32(unit[np.uint64(columns[e])] * phi[e] + 0.5)
-    at = e = np.uint64(0)
-    for i in range(counts.shape[0]):
-        stop = e + np.uint64(counts[i])
-        left = _without_zeros(columns[e:stop], values[e:stop], columns[at:], values[at:])
-        counts[i], at, e = left, at + left, stop
-    return np.int64(at)
-
-
-@jit
-def _find(row, limit, start, end, skipped, near, hits, columns, at):
-    """Write the columns with row <= limit to `columns`, from `at` on, but for those in
-    skipped[start:end]; returns where they end.
-
-    Comparisons of whole rows, then only words of eight that have an entry, without a branch
-    that depends on the data. O(m). near is room for whole words, hits for one more.
-    """
-    words = near.view(np.uint64)
-    for j in range(row.shape[0]):
-        near[j] = row[j] <= limit[j]
-    for e in range(start, end):
-        near[skipped[e]] = 0
-    n_hits = np.uint64(0)
-    for w in range(words.shape[0]):
-        hits[n_hits] = w
-        n_hits += np.uint64(words[w] != 0)
-    for h in range(n_hits):
-        first = np.uint64(8) * np.uint64(hits[h])
-        for k in range(first, first + np.uint64(8)):
-            columns[at] = k
-            at += np.uint64(near[k])
-    return at
-
-
-@jit
-def _without_zeros(columns, values, columns_out, values_out):
-    """Copy the entries that are not 0, which may be to the left of where they are."""
-    at = np.uint64(0)
-    for e in range(values.shape[0]):
-        value = values[e]
-        columns_out[at], values_out[at] = columns[e], value
-        at += np.uint64(value != 0)
-    return at
-
-
-@jit
-def invert(indptr, indices, data, place, ends, rows, values, dense, most, packed):
+def invert(indptr, indices, data, place, fill, rows, values, dense, most, packed):
     """CSR to columns: those with a place in dense (k, n) go there, zeroed before, and their
-    largest value to most (k,); the others to rows and values, column c from ends[c] to
-    ends[c + 1]. Rows ascend.
+    largest value to most (k,); the others to rows and values, column c from fill[c] on, which
+    is moved on. Rows ascend.
 
-    ends (columns + 1,) has how many entries c has at c + 1. If `packed`, dense (k + 1, q) is
-    what `packed_counts` takes. O(entries).
+    If `packed`, dense (k + 1, q) is what `packed_counts` takes. O(entries).
     """
-    for c in range(place.shape[0]):
-        ends[c + 1] = ends[c] + (0 if place[c] >= 0 else ends[c + 1])
-    fill = np.empty(place.shape[0], np.int64)
-    for c in range(place.shape[0]):
-        fill[c] = ends[c]
     byte, bit = 0, np.uint8(1)
     for i in range(indptr.shape[0] - 1):
         for e in range(indptr[i], indptr[i + 1]):
@@ -164,61 +39,56 @@ def invert(indptr, indices, data, place, ends, rows, values, dense, most, packed
 
 
 @jit
-def products(indptr, indices, data, ends, rows, values, out):
+def products(indptr, indices, data, upper, starts, ends, rows, values, out):
     """out (a, pool) += sum over shared columns of the products, through the pool's columns.
 
-    For each column that a row has, run down the pool rows that have it too: O(sum of the
-    column lengths). The terms of a pair are added in the order of the columns, whatever the
-    other rows are. Unsigned indices need no test for being negative: that halves the time
-    of a step.
+    For each column that a row has, run down the pool rows that have it too, starts[c] to
+    ends[c]: O(sum of the column lengths). The terms of a pair are added in the order of the
+    columns, whatever the other rows are. Unsigned indices need no test for being negative: that
+    halves the time of a step.
+
+    With upper >= 0, the rows are those of the pool from `upper` on, and row i needs only the
+    pool rows from upper + i on. Rows ascend within a column, so this part starts where the row
+    stands, and moves on with it, in `starts`: half the steps.
     """
+    if upper > 0:
+        _start_at(upper, starts, ends, rows)
     for i in range(out.shape[0]):
         sums = out[i]
         for e in range(indptr[i], indptr[i + 1]):
             c = np.uint64(indices[e])
             value = sums.dtype.type(data[e])
-            for f in range(np.uint64(ends[c]), np.uint64(ends[c + np.uint64(1)])):
+            for f in range(np.uint64(starts[c]), np.uint64(ends[c])):
                 sums[rows[f]] += value * sums.dtype.type(values[f])
+            if upper >= 0:
+                starts[c] += 1
 
 
-@jit
-def upper_products(indptr, indices, data, ends, rows, values, first, out):
-    """As `products` for pool rows from `first` on with the pool, but only from each row on.
-
-    out (rows, pool). Rows ascend within a column, so the part from a row on starts where
-    that row stands, and moves on with it: half the steps of `products`.
-    """
-    cursors = np.empty(ends.shape[0] - 1, np.int64)
-    for c in range(cursors.shape[0]):
-        low, high = ends[c], ends[c + 1] if first > 0 else ends[c]
+@inlined
+def _start_at(row, starts, ends, rows):
+    """Move the starts of all columns on to the first pool row that is at least `row`."""
+    for c in range(starts.shape[0]):
+        low, high = starts[c], ends[c]
         while low < high:
             middle = (low + high) // 2
-            if rows[middle] < first:
+            if rows[middle] < row:
                 low = middle + 1
             else:
                 high = middle
-        cursors[c] = low
-    for i in range(out.shape[0]):
-        sums = out[i]
-        for e in range(indptr[first + i], indptr[first + i + 1]):
-            c = np.uint64(indices[e])
-            value = sums.dtype.type(data[e])
-            for f in range(np.uint64(cursors[c]), np.uint64(ends[c + np.uint64(1)])):
-                sums[rows[f]] += value * sums.dtype.type(values[f])
-            cursors[c] += 1
+        starts[c] = low
 
 
 @jit
-def dense_products(indptr, indices, data, place, dense, most, upper, short, out):
+def dense_products(indptr, indices, data, place, dense, most, upper, at, value, short, out):
     """out (a, pool) += the same for the columns that stand in dense (k, pool), for integers.
 
     With upper >= 0, row i needs only the pool rows from upper + i on. A step takes four
     columns at once over the whole pool, in vectors of 16-bit numbers, as long as these cannot
     overflow: most (k,) is the largest value of a column, and four products of 127 and 127 fit.
-    short (pool,) is room for them, zeros. O(entries of the rows in such columns times pool), at
-    about a twentieth of the cost of a step of `products`.
+    short (pool,) is room for them, zeros; at and value (columns + 3,) are room too. O(entries of
+    the rows in such columns times pool), at about a twentieth of the cost of a step of
+    `products`.
     """
-    at, value = np.empty(place.shape[0] + 3, np.int64), np.empty(place.shape[0] + 3, np.uint16)
     for i in range(out.shape[0]):
         left = upper + i if upper >= 0 else 0
         held = _placed(indptr[i], indptr[i + 1], indices, data, place, at, value)
@@ -305,7 +175,7 @@ def _count_twelve(packed, at, even, odd, tally):
         tally[3, j] += odd[j] >> _U4
 
 
-@jit
+@inlined
 def _placed(start, stop, indices, data, place, at, value):
     """The places and values of a row's entries that have a place; returns how many. Three more
     without a value fill up the last four."""
@@ -328,15 +198,19 @@ def mirror(D):
 
 
 @jit
-def minima(indptr, indices, data, ends, rows, values, out):
+def minima(indptr, indices, data, upper, starts, ends, rows, values, out):
     """As `products`, with the smaller of the two values in place of their product."""
+    if upper > 0:
+        _start_at(upper, starts, ends, rows)
     for i in range(out.shape[0]):
         sums = out[i]
         for e in range(indptr[i], indptr[i + 1]):
             c = np.uint64(indices[e])
             value = sums.dtype.type(data[e])
-            for f in range(np.uint64(ends[c]), np.uint64(ends[c + np.uint64(1)])):
+            for f in range(np.uint64(starts[c]), np.uint64(ends[c])):
                 sums[rows[f]] += min(value, sums.dtype.type(values[f]))
+            if upper >= 0:
+                starts[c] += 1
 
 
 @jit

@@ -12,17 +12,19 @@ import numpy as np
 
 from .jit import jit
 from .random import below, mix
-from .select import select
+from .select import bound
 
 SAME = 1e-6
-# So many rows descend a tree together: enough to look up meanwhile, few enough that their
-# distances stay in the cache.
-_TOGETHER = 32
 _ONE, _TWO = np.uint64(1), np.uint64(2)
+# Typed, since a kernel is compiled for every literal that it is called with.
+_FIRST, _SECOND, _BOTH = np.int64(0), np.int64(1), np.int64(2)
 
 
 @jit
-def grow_trees(D, key, tree, max_samples, branching, limit, words, roots, first_child, seed, size):
+def grow_trees(
+    D, key, tree, max_samples, branching, limit, seed_words, words, rows, ordered, seeds, counts,
+    place, roots, first_child, seed, size,
+):  # fmt: skip
     """Trees number `tree` and on, one behind the other; roots (t + 1,) is where they begin.
 
     D (pool, pool). A tree is what (D, mix(key, its number)) says: every decision is a word
@@ -30,45 +32,40 @@ def grow_trees(D, key, tree, max_samples, branching, limit, words, roots, first_
     number b v + k + 1. The tree's points are the max_samples rows with the smallest words,
     a node's seeds the b points with the smallest, in that order. Ties go to a random one
     of the nearest seeds, and a seed falls into its own cell. A node's points stand together
-    in `rows`. words (b,) is room for the words of the seeds, None for two: then the code for
-    several is not compiled. O(pool + max_samples b height).
+    in `rows`. O(pool + max_samples b height).
+
+    Room: words, rows, ordered (pool,), seeds, counts (b,), place (nodes, 3) for where a node's
+    points start, its depth and number; seed_words (b,), None for two: then the code for several
+    is not compiled.
     """
-    start, depth = (
-        np.empty(first_child.shape[0], np.int64),
-        np.empty(first_child.shape[0], np.int64),
-    )
-    number = np.empty(first_child.shape[0], np.int64)
-    seeds, counts = np.empty(branching, np.int64), np.empty(branching, np.int64)
-    ordered = np.empty(max_samples, np.int64)
     node = 0
     for which in range(roots.shape[0] - 1):
         tree_key = mix(key, tree + which)
-        rows = subsample(D.shape[0], mix(tree_key, 0), max_samples)
-        nodes_key = mix(tree_key, 1)
+        subsample(mix(tree_key, _FIRST), max_samples, words, rows)
+        nodes_key = mix(tree_key, _SECOND)
         root, n_nodes = node, node + 1
         roots[which] = root
-        start[root], depth[root], number[root] = 0, 0, 0
+        place[root, 0], place[root, 1], place[root, 2] = 0, 0, 0
         seed[root], size[root] = -1, max_samples
         while node < n_nodes:
-            n = size[node]
-            if n < branching or depth[node] >= limit:
+            n, start, depth, number = size[node], place[node, 0], place[node, 1], place[node, 2]
+            if n < branching or depth >= limit:
                 first_child[node] = -1
                 node += 1
                 continue
-            node_key = mix(nodes_key, number[node])
-            members = rows[start[node] : start[node] + n]
-            if words is None:
+            node_key = mix(nodes_key, number)
+            members = rows[start : start + n]
+            if seed_words is None:
                 _halve(D, members, node_key, seeds, counts, ordered)
             else:
-                _split(D, members, node_key, words, seeds, counts, ordered)
+                _split(D, members, node_key, seed_words, seeds, counts, ordered)
             first_child[node] = n_nodes - root
-            at = start[node]
             for k in range(branching):
                 child = n_nodes + k
-                start[child], depth[child] = at, depth[node] + 1
-                number[child] = branching * number[node] + k + 1
+                place[child, 0], place[child, 1] = start, depth + 1
+                place[child, 2] = branching * number + k + 1
                 seed[child], size[child] = seeds[k], counts[k]
-                at += counts[k]
+                start += counts[k]
             n_nodes += branching
             node += 1
         roots[which + 1] = node
@@ -118,7 +115,7 @@ def _halve(D, members, node_key, seeds, counts, ordered):
         two = -1.0 if row == second else D[row, second]
         crosses = two < one
         if one == two:
-            crosses = below(mix(mix(node_key, members[i]), 0), 2) == 1
+            crosses = below(mix(mix(node_key, members[i]), _FIRST), _BOTH) == 1
         members[left] = ordered[right] = row
         left += np.uint64(not crosses)
         right += np.uint64(crosses)
@@ -129,18 +126,16 @@ def _halve(D, members, node_key, seeds, counts, ordered):
 
 
 @jit
-def subsample(pool, key, max_samples):
-    """The `max_samples` of the rows 0 .. pool with the smallest words, ascending. O(pool)."""
-    words, scratch = np.empty(pool, np.uint64), np.empty(pool, np.uint64)
-    for i in range(pool):
-        words[i] = scratch[i] = mix(key, i)
-    last = select(scratch, max_samples - 1)
-    rows = np.empty(pool, np.int64)
+def subsample(key, max_samples, words, rows):
+    """Put the `max_samples` of the rows 0 .. pool with the smallest words, ascending, in front
+    of rows (pool,). words (pool,) is room. O(pool)."""
+    for i in range(words.shape[0]):
+        words[i] = mix(key, i)
+    last = bound(words, words, max_samples, ~np.uint64(0), words.shape[0])
     at = np.uint64(0)
-    for i in range(pool):
+    for i in range(words.shape[0]):
         rows[at] = i
         at += np.uint64(words[i] <= last)
-    return rows[:max_samples]
 
 
 @jit
@@ -171,7 +166,7 @@ def _cell_of(near, row, seeds, node_key):
         nearest = distance if distance < nearest else nearest
     if tied == 1:
         return at
-    pick = below(mix(mix(node_key, row), 0), tied)
+    pick = below(mix(mix(node_key, row), _FIRST), tied)
     for k in range(seeds.shape[0]):
         if near[np.uint64(seeds[k])] == nearest:
             if pick == 0:
@@ -181,7 +176,7 @@ def _cell_of(near, row, seeds, node_key):
 
 
 @jit
-def descend(D, roots, nodes, ends, branching, soft, out):
+def descend(D, roots, nodes, ends, branching, soft, node, active, walked, out):
     """Path lengths out (rows, t): the edges walked plus the leaf's entry in ends (nodes,).
 
     D (rows, pool); nodes (nodes, 2) has where the first child stands, 0 for a leaf, and the
@@ -189,12 +184,11 @@ def descend(D, roots, nodes, ends, branching, soft, out):
     distance tau counts 2 - tau, but 1 at no distance: a row that equals the seed is not to
     gain by it. O(rows t b height). A few rows go down a tree together, level by level: the
     tree stays in the cache, and the look-ups of different rows do not wait for each other.
+    node, active and walked are room for them.
     """
-    node, active = np.empty(_TOGETHER, np.uint32), np.empty(_TOGETHER, np.uint32)
-    walked = np.empty(_TOGETHER)
     b = np.uint64(branching)
-    for start in range(0, D.shape[0], _TOGETHER):
-        near = D[start : start + _TOGETHER]
+    for start in range(0, D.shape[0], walked.shape[0]):
+        near = D[start : start + walked.shape[0]]
         n = near.shape[0]
         for tree in range(out.shape[1]):
             root = np.uint32(roots[tree])

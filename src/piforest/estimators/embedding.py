@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -30,7 +30,7 @@ from .._validation import (
 )
 from ..families import resolve_families
 from ..models import ModelSet, OwnModels, draw_models, own_models
-from ..preferences import embed, knows_kernel, list_kernels, resolve_kernel
+from ..preferences import Preferences, knows_kernel, list_kernels, resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily
 from ..sampling import resolve_sampler
 from ..scales import (
@@ -231,10 +231,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_is_fitted(self, "models_")
         device = self._resolve_device()
         rows = validate_data(self, on_host(X), dtype=np.float64, order="C", reset=False)
-        if device is None:
-            parts = self._in_blocks(rows, self._embed)
-        else:
-            parts = list(self._embed_on(rows, device))
+        parts = self._embed_blocks(rows) if device is None else list(self._embed_on(rows, device))
         P = stacked_csr(parts)
         return sparse_tensor(P, X) if is_tensor(X) else P
 
@@ -351,21 +348,21 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.sigma_source_ = "guessed"
         return fallback_sigma(X, models)
 
-    def _embed(self, X: Floats) -> SparseRows:
-        """Preferences of validated rows, in fixed point."""
-        return embed(X, self.models_, self.kernel_, self._own)
+    def _preferences(self) -> Preferences:
+        """What embeds validated rows, in fixed point."""
+        return Preferences(self.models_, self.kernel_, self._own)
 
     def _embed_all(self, X: Floats) -> SparseRows:
-        """`_embed` in blocks and threads; each row depends on itself alone."""
-        return stack(self._in_blocks(X, self._embed))
+        return stack(self._embed_blocks(X))
 
-    def _in_blocks(self, X: Floats, function: Callable[[Floats], Any]) -> list[Any]:
+    def _embed_blocks(self, X: Floats) -> list[SparseRows]:
+        """In blocks and threads; each row depends on itself alone."""
         least, most = _BLOCK
         size = max(least, min(most, len(X) // 16))
         starts = range(0, len(X), size)
         tracked = Progress(self.verbose).track(starts, len(starts), "preferences")
         blocks = ((X[start : start + size],) for start in tracked)
-        return list(in_threads(function, blocks, self.n_jobs, len(starts)))
+        return list(in_threads(self._preferences().rows_of, blocks, self.n_jobs, len(starts)))
 
 
 def auto_models(n: int, fewest: int = 5000) -> int:

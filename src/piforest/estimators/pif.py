@@ -16,6 +16,7 @@ from .._validation import check_choice, check_positive, forget_fit
 from ..forest import PooledForest
 from ..metrics import as_rows, resolve_metric
 from ..models import ModelSet
+from ..preferences import Preferences
 from ..protocols import Floats, Metric
 from ._partitioned import training_data
 from ._structured import StructuredDetector
@@ -291,13 +292,13 @@ class PreferenceIsolationForest(StructuredDetector):
         return validate_data(self, X, dtype=np.float64, order="C", reset=False)
 
     def _then(self, function: Callable[[Any], Floats]) -> Callable[[Any], Floats]:
-        return partial(_embed_then, self.embedding_, self.forest_.metric, function)
+        return partial(_embed_then, self.embedding_._preferences(), self.forest_.metric, function)
 
 
 def _embed_then(
-    embedding: PreferenceEmbedding, metric: Metric, function: Callable[[Any], Floats], block: Floats
+    preferences: Preferences, metric: Metric, function: Callable[[Any], Floats], block: Floats
 ) -> Floats:
-    return function(as_rows(metric, embedding._embed(block)))
+    return function(as_rows(metric, preferences.rows_of(block)))
 
 
 class PIF(PreferenceIsolationForest):

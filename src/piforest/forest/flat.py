@@ -15,6 +15,9 @@ from ..protocols import Floats
 from .path_length import expected_depth, height_limit
 
 _NO_NODES = np.empty(0, np.int32)
+# So many rows descend a tree together: enough to look up meanwhile, few enough that their
+# distances stay in the cache.
+_TOGETHER = 32
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,12 @@ class FlatForest:
         most = len(trees) * (1 + self.branching * splits)
         roots = np.empty(len(trees) + 1, np.int64)
         nodes = first_child, seed, size = tuple(np.empty(most, np.int32) for _ in range(3))
-        words = None if self.branching == 2 else np.empty(self.branching, np.uint64)
+        b, pool = self.branching, len(D)
         kernels.grow_trees(
-            D, np.uint64(stream.key), trees.start, self.max_samples, self.branching,
-            self.height_limit, words, roots, first_child, seed, size,
+            D, np.uint64(stream.key), trees.start, self.max_samples, b, self.height_limit,
+            None if b == 2 else np.empty(b, np.uint64), np.empty(pool, np.uint64),
+            np.empty(pool, np.int64), np.empty(pool, np.int64), np.empty(b, np.int64),
+            np.empty(b, np.int64), np.empty((most, 3), np.int64), roots, first_child, seed, size,
         )  # fmt: skip
         grown = (array[: roots[-1]].copy() for array in nodes)
         return FlatForest(self.max_samples, self.branching, roots, *grown, soft=self.soft)
@@ -69,7 +74,11 @@ class FlatForest:
         """D (rows, pool) to path lengths (rows, t)."""
         out = np.empty((len(D), len(self)))
         ends = self.depths[self.size]
-        kernels.descend(D, self.roots[:-1], self._nodes, ends, self.branching, self.soft, out)
+        node, active = np.empty((2, _TOGETHER), np.uint32)
+        kernels.descend(
+            D, self.roots[:-1], self._nodes, ends, self.branching, self.soft, node, active,
+            np.empty(_TOGETHER), out,
+        )  # fmt: skip
         return out
 
     @cached_property

@@ -66,11 +66,12 @@ class InvertedRows:
         listed = int(counts[~crowded].sum())
         rows = np.empty(listed, np.uint16 if len(pool) <= 2**16 else np.uint32)
         values = np.empty(listed, pool.data.dtype)
-        ends = np.concatenate([[0], counts]).astype(np.int64)
+        ends = np.concatenate([[0], np.cumsum(np.where(crowded, 0, counts))]).astype(np.int64)
         most = np.zeros(len(dense), np.uint8)
         sparse.invert(
-            pool.indptr, pool.indices, pool.data, place, ends, rows, values, dense, most, packed
-        )
+            pool.indptr, pool.indices, pool.data, place, ends[:-1].copy(), rows, values, dense,
+            most, packed,
+        )  # fmt: skip
         found = {
             "place": place, "dense": dense, "most": most, "ends": ends, "rows": rows,
             "values": values, "only_value": only_value,
@@ -110,9 +111,11 @@ def _add_dense(rows: SparseRows, index: InvertedRows, upper: int, out: NDArray[A
         product = index.only_value * int(rows.data[0])
         sparse.packed_counts(rows.indptr, rows.indices, index.place, index.dense, product, out)
     elif len(index.dense):
+        room = rows.n_columns + 3
         sparse.dense_products(
             rows.indptr, rows.indices, rows.data, index.place, index.dense, index.most, upper,
-            np.zeros(out.shape[1], np.uint16), out,
+            np.empty(room, np.int64), np.empty(room, np.uint16), np.zeros(out.shape[1], np.uint16),
+            out,
         )  # fmt: skip
 
 
@@ -134,14 +137,7 @@ class _Overlap:
         of the diagonal may be missing."""
         pool = index.pool
         rows = pool[start:stop]
-        if self._kernel is not sparse.products:
-            return self.pairwise(rows, index)[:, start:]
-        shared = np.zeros((len(rows), len(pool)), _dtype(pool, pool))
-        _add_dense(rows, index, start, shared)
-        sparse.upper_products(
-            pool.indptr, pool.indices, pool.data, index.ends, index.rows, index.values, start,
-            shared,
-        )  # fmt: skip
+        shared = self._shared(rows, index, start)
         # Contiguous, as in `pairwise`: another layout would be compiled once more.
         shared = np.ascontiguousarray(shared[:, start:])
         return self._distance(shared, index.sums[start:stop], index.sums[start:])
@@ -153,12 +149,20 @@ class _Overlap:
         check_same_columns(rows.n_columns, pool.n_columns)
         if not index.takes(rows):
             index = InvertedRows(pool, index.sums, may_be_dense=False)
-        shared = np.zeros((len(rows), len(pool)), _dtype(rows, pool))
-        _add_dense(rows, index, -1, shared)
-        self._kernel(
-            rows.indptr, rows.indices, rows.data, index.ends, index.rows, index.values, shared
-        )
+        shared = self._shared(rows, index, -1)
         return self._distance(shared, self._sums(rows), index.sums)
+
+    def _shared(self, rows: SparseRows, index: InvertedRows, upper: int) -> NDArray[Any]:
+        """(rows, pool) the sums over shared columns; with upper >= 0, of the pool's rows from
+        `upper` on, and of these only the part from the diagonal on."""
+        shared = np.zeros((len(rows), len(index.pool)), _dtype(rows, index.pool))
+        _add_dense(rows, index, upper, shared)
+        starts = index.ends[:-1] if upper < 0 else index.ends[:-1].copy()
+        self._kernel(
+            rows.indptr, rows.indices, rows.data, upper, starts, index.ends[1:], index.rows,
+            index.values, shared,
+        )  # fmt: skip
+        return shared
 
     def rows(self, X: Any) -> SparseRows:
         rows = X if isinstance(X, SparseRows) else sparse_rows(X)

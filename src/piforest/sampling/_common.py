@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.random import distinct
+from .._kernels import random as kernels
 from .._random import Stream
 from ..protocols import Ints
 
@@ -25,8 +25,13 @@ def refuse(sampler: str, **given: Any) -> None:
 
 def uniform(stream: Stream, n: int, size: int, n_samples: int) -> Ints:
     """Samples (n_samples, size) in which every set of points is as likely as any other."""
-    out = np.empty((n_samples, size), np.int64)
-    distinct(np.uint64(stream.key), n, size, out)
+    return distinct(stream, np.arange(n_samples), np.full(n_samples, n), size)
+
+
+def distinct(stream: Stream, numbers: Ints, limits: Ints, size: int) -> Ints:
+    """Rows (s, size) of distinct integers below limits[i], from (stream, numbers[i]) alone."""
+    out = np.empty((len(numbers), size), np.int64)
+    kernels.distinct(np.uint64(stream.key), numbers, limits, np.empty(size, np.int64), out)
     return out
 
 

@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._kernels.random import distinct_below
 from .._random import Stream, below, mix
 from .._validation import check_groups, check_share_of_samples
 from ..protocols import Floats, Ints
-from ._common import refuse, spread, uniform
+from ._common import distinct, refuse, spread, uniform
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,6 @@ class GroupedSampler:
         # A point of any of them, and with it its group.
         at = below(mix(stream.child("group").key, numbers), ends[-1])
         group = np.searchsorted(ends, at, side="right")
-        ranks = np.empty((len(numbers), size), np.int64)
-        key = np.uint64(stream.child("ranks").key)
-        distinct_below(key, numbers, sizes[large][group], ranks)
+        ranks = distinct(stream.child("ranks"), numbers, sizes[large][group], size)
         out[numbers] = members[starts[group][:, None] + ranks]
         return out

@@ -9,11 +9,10 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from .._kernels.neighbours import among_nearest
-from .._kernels.random import distinct_below
 from .._random import Stream, below, choose, mix
 from .._threads import allowed, in_threads
 from ..protocols import Floats, Ints
-from ._common import refuse, uniform
+from ._common import distinct, refuse, uniform
 
 # Among this many points neighbours are sorted exactly; beyond, see MixedSampler.
 _CANDIDATES = 2000
@@ -63,18 +62,26 @@ def _local(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
     listed = (K <= _LISTED) & (n > _CANDIDATES)
     # Of a random part of the points, as many as lie as near.
     limits = np.where(listed, K, np.maximum(size - 1, K * (len(candidates) - 1) // (n - 1)))
-    ranks = np.empty((len(numbers), size - 1), np.int64)
-    distinct_below(np.uint64(stream.child("ranks").key), numbers, limits, ranks)
+    ranks = distinct(stream.child("ranks"), numbers, limits, size - 1)
     out = np.empty((len(numbers), size), np.int64)
     out[:, 0] = seeds
     far = np.flatnonzero(~listed)
     order = far[np.lexsort((-limits[far], seeds[far]))]
     parts = np.array_split(order, min(allowed(), 1 + len(order) // _PORTION))
     work = ((X, candidates, seeds, limits, part, ranks, out[:, 1:]) for part in parts)
-    list(in_threads(among_nearest, work, len(parts), len(parts)))
+    list(in_threads(_among_nearest, work, len(parts), len(parts)))
     if listed.any():
         _from_lists(X, seeds, ranks, np.flatnonzero(listed), out)
     return out
+
+
+def _among_nearest(
+    X: Floats, candidates: Ints, seeds: Ints, limits: Ints, part: Ints, ranks: Ints, out: Ints
+) -> None:
+    n = len(candidates)
+    distances, near = np.empty(n), np.zeros(-(-n // 8) * 8, np.uint8)
+    room = (distances, distances.view(np.uint64), near, near.view(np.uint64))
+    among_nearest(X, candidates, seeds, limits, part, ranks, *room, out)
 
 
 def _from_lists(X: Floats, seeds: Ints, ranks: Ints, samples: Ints, out: Ints) -> None:
