@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,7 +75,7 @@ class SparseRows:
 
     def to_csr(self) -> scipy.sparse.csr_array:
         """float32, fixed point turned into [0, 1]."""
-        return stacked_csr([self])
+        return stacked_csr([self], len(self))
 
 
 def index_dtype(n_columns: int) -> type[np.integer[Any]]:
@@ -97,33 +97,62 @@ def sparse_rows(X: Any) -> SparseRows:
     )
 
 
-def stacked_csr(parts: Sequence[SparseRows]) -> scipy.sparse.csr_array:
-    """Blocks of rows, one below the other, as SciPy has them: float32, fixed point turned into
-    [0, 1]. Not in threads: they would wait for each other's fresh pages of memory."""
-    counts = np.concatenate([part.counts for part in parts])
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    total = int(indptr[-1])
+def stacked_csr(parts: Iterable[SparseRows], n: int) -> scipy.sparse.csr_array:
+    """Blocks of rows, n in all, one below the other, as SciPy has them: float32, fixed point
+    turned into [0, 1]."""
+
+    def put(part: SparseRows, indices: NDArray[Any], data: NDArray[Any]) -> None:
+        indices[:] = part.indices
+        unit = UNIT if part.exact else 1
+        np.divide(part.data, unit, out=data, casting="unsafe", dtype=np.float32)
+
     # 32-bit where it fits: several scikit-learn estimators take nothing else.
-    width = np.int32 if total < 2**31 else np.int64
-    indices, data = np.empty(total, width), np.empty(total, np.float32)
-    end = 0
+    rows = _gathered(parts, n, put, np.int32, np.float32)
+    long = rows.n_columns > 2**31 or rows.indptr[-1] >= 2**31
+    indptr = rows.indptr.astype(np.int64 if long else np.int32)
+    indices = rows.indices.astype(indptr.dtype, copy=False)
+    return scipy.sparse.csr_array((rows.data, indices, indptr), shape=(n, rows.n_columns))
+
+
+def stack(parts: Iterable[SparseRows], n: int) -> SparseRows:
+    """Blocks of rows, n in all, one below the other."""
+
+    def put(part: SparseRows, indices: NDArray[Any], data: NDArray[Any]) -> None:
+        indices[:], data[:] = part.indices, part.data
+
+    return _gathered(parts, n, put)
+
+
+def _gathered(
+    parts: Iterable[SparseRows],
+    n: int,
+    put: Callable[[SparseRows, NDArray[Any], NDArray[Any]], None],
+    index: Any = None,
+    kind: Any = None,
+) -> SparseRows:
+    """Each part is put where it belongs as soon as it comes, and let go: meanwhile threads work
+    on the next ones."""
+    counts, done, end = [], 0, 0
     for part in parts:
-        here = slice(end, end + len(part.data))
-        indices[here] = part.indices
-        np.divide(part.data, UNIT if part.exact else 1, out=data[here], casting="unsafe",
-                  dtype=np.float32)  # fmt: skip
-        end = here.stop
-    return scipy.sparse.csr_array(
-        (data, indices, indptr.astype(width)), shape=(len(counts), parts[0].n_columns)
-    )
+        if done == 0:
+            n_columns = part.n_columns
+            indices = np.empty(0, part.indices.dtype if index is None else index)
+            data = np.empty(0, part.data.dtype if kind is None else kind)
+        counts.append(part.counts)
+        done += len(part)
+        start, end = end, end + len(part.data)
+        if end > len(data):
+            # What the rows so far let expect, and a little more; pages that are never written
+            # to take no memory.
+            size = end + int(1.1 * (n - done) * end / done)
+            indices, data = longer(indices, start, size), longer(data, start, size)
+        put(part, indices[start:end], data[start:end])
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
+    return SparseRows(indptr, indices[:end], data[:end], n_columns)
 
 
-def stack(parts: Sequence[SparseRows]) -> SparseRows:
-    """Blocks of rows, one below the other."""
-    counts = np.concatenate([part.counts for part in parts])
-    return SparseRows(
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        np.concatenate([part.indices for part in parts]),
-        np.concatenate([part.data for part in parts]),
-        parts[0].n_columns,
-    )
+def longer(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
+    """Room for `size` entries, the first `used` of them as in `array`."""
+    longer = np.empty(size, array.dtype)
+    longer[:used] = array[:used]
+    return longer

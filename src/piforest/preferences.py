@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ._device import is_tensor
 from ._kernels.preferences import collect, collect_gaussian, fixed_point
 from ._registry import Registry
-from ._rows import UNIT, SparseRows, index_dtype
+from ._rows import UNIT, SparseRows, index_dtype, longer
 from ._validation import (
     check_not_increasing,
     check_positive,
@@ -130,9 +130,12 @@ def _limits(kernel: Kernel, scale: Floats, unit: Floats) -> Floats:
     return np.where(2 * unit > 1 - 1e-9, np.minimum(limit, reach * scale), -1.0)
 
 
-# So many entries are turned into preferences at once: every call of NumPy lets go of the
-# interpreter lock and takes it again, which threads wait for.
-_ENOUGH = 2**18
+# So many entries are turned into preferences at once by a kernel that is not compiled: every
+# call of NumPy lets go of the interpreter lock and takes it again, which threads wait for.
+_ENOUGH = 65_536
+# Room for so many of all entries is made at the start; pages that are never written to take no
+# memory.
+_DENSE = 1 / 8
 
 
 class Preferences:
@@ -154,46 +157,48 @@ class Preferences:
         is not stored. With `own`, a row has no preference for the models that it was a
         sample of. Row i depends on row i alone.
         """
-        m = len(self.scale)
-        nothing = np.zeros(len(X), np.int64)
+        n, m = len(X), len(self.scale)
+        nothing = np.zeros(n, np.int64)
         starts, ends = (nothing, nothing) if self.own is None else self.own.of(X)
         skipped = nothing[:0] if self.own is None else self.own.columns
-        block = block_rows(self.models) * m
-        room = block + min(block, _ENOUGH)
-        near, data = np.empty(room + 8, index_dtype(m)), np.empty(room + 8, np.int8)
         flags, hits = np.zeros(-(-m // 8) * 8, np.uint8), np.empty(m // 8 + 2, np.uint32)
         finding = flags, flags.view(np.uint64), hits
+        block = block_rows(self.models) * m + 8
+        size = block + int(_DENSE * n * m)
+        columns, values = np.empty(size, index_dtype(m)), np.empty(size, np.int8)
         compiled = type(self.kernel) is Gaussian
         powers = np.empty(m)
-        distances, scales = np.empty((2, 0 if compiled else room))
-        counts = np.empty(len(X), np.int64)
-        columns, values = [], []
-        first = found = 0
+        r, sigma = np.empty((2, 0 if compiled else block + _ENOUGH))
+        counts = np.empty(n, np.int64)
+        # Entries up to `end` are found, those up to `start`, of the rows up to `first`, are done.
+        first = start = end = 0
         for rows, R in residual_blocks(X, self.models):
-            own_rows = starts[rows], ends[rows], skipped, *finding
-            to = counts[rows], near[found:]
+            if end + block > len(values):
+                size = 2 * len(values)
+                columns, values = longer(columns, end, size), longer(values, end, size)
+            to = starts[rows], ends[rows], skipped, *finding
             if compiled:
-                found += int(
+                end += int(
                     collect_gaussian(
-                        R, self.limit, self.scale, self.unit, *own_rows, powers, *to, data[found:]
+                        R, self.limit, self.scale, self.unit, *to, powers, counts[rows],
+                        columns[end:], values[end:],
                     )
-                )
-            else:
-                found += int(
-                    collect(
-                        R, self.limit, self.scale, *own_rows, *to, distances[found:], scales[found:]
-                    )
-                )
-            if found + block <= room and rows.stop < len(X):
+                )  # fmt: skip
                 continue
-            if not compiled:
-                some = counts[first : rows.stop]
-                found = self._fixed_point(distances[:found], scales[:found], some, near, data)
-            columns.append(near[:found].copy())
-            values.append(data[:found].copy())
-            first, found = rows.stop, 0
+            held = end - start
+            end += int(
+                collect(
+                    R, self.limit, self.scale, *to, counts[rows], columns[end:], r[held:],
+                    sigma[held:],
+                )
+            )  # fmt: skip
+            held = end - start
+            if held > _ENOUGH or rows.stop == n:
+                some = counts[first : rows.stop], columns[start:], values[start:]
+                end = start + self._fixed_point(r[:held], sigma[:held], *some)
+                first, start = rows.stop, end
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return SparseRows(indptr, _joined(columns, near), _joined(values, data), m)
+        return SparseRows(indptr, columns[:end], values[:end], m)
 
     def _fixed_point(
         self, r: Floats, sigma: Floats, counts: Ints, columns: NDArray[Any], values: NDArray[Any]
@@ -202,11 +207,7 @@ class Preferences:
         phi = np.asarray(self.kernel(r, sigma), np.float64)
         # Compiled code that reads beyond an array would find anything there.
         check_shape(f"kernel {_name(self.kernel)}(r, sigma)", phi, r.shape)
-        found = int(fixed_point(phi, self.unit, counts, columns, values))
-        if found < 0:
+        left = int(fixed_point(phi, self.unit, counts, columns, values))
+        if left < 0:
             check_unit_interval(_name(self.kernel), phi)
-        return found
-
-
-def _joined(parts: list[NDArray[Any]], like: NDArray[Any]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate([like[:0], *parts])
+        return left

@@ -45,7 +45,7 @@ from ..scales import (
 )
 
 # Rows that a thread embeds at once: more cost less, but a thread must not wait for the last.
-_BLOCK = 256, 512
+_BLOCK = 256, 1024
 _DEVICE_BLOCK = 4096
 SCALES = ["adaptive", "fixed", "own"]
 WEIGHTINGS = ["gain", "none"]
@@ -231,8 +231,8 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_is_fitted(self, "models_")
         device = self._resolve_device()
         rows = validate_data(self, on_host(X), dtype=np.float64, order="C", reset=False)
-        parts = self._embed_blocks(rows) if device is None else list(self._embed_on(rows, device))
-        P = stacked_csr(parts)
+        parts = self._embed_blocks(rows) if device is None else self._embed_on(rows, device)
+        P = stacked_csr(parts, len(rows))
         return sparse_tensor(P, X) if is_tensor(X) else P
 
     def _resolve_device(self) -> Any:
@@ -353,16 +353,16 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return Preferences(self.models_, self.kernel_, self._own)
 
     def _embed_all(self, X: Floats) -> SparseRows:
-        return stack(self._embed_blocks(X))
+        return stack(self._embed_blocks(X), len(X))
 
-    def _embed_blocks(self, X: Floats) -> list[SparseRows]:
+    def _embed_blocks(self, X: Floats) -> Iterator[SparseRows]:
         """In blocks and threads; each row depends on itself alone."""
         least, most = _BLOCK
         size = max(least, min(most, len(X) // 16))
         starts = range(0, len(X), size)
         tracked = Progress(self.verbose).track(starts, len(starts), "preferences")
         blocks = ((X[start : start + size],) for start in tracked)
-        return list(in_threads(self._preferences().rows_of, blocks, self.n_jobs, len(starts)))
+        return in_threads(self._preferences().rows_of, blocks, self.n_jobs, len(starts))
 
 
 def auto_models(n: int, fewest: int = 5000) -> int:
