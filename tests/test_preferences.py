@@ -8,6 +8,7 @@ import pytest
 import naive
 from piforest import PreferenceEmbedding
 from piforest._random import Stream
+from piforest._rows import sparse_rows, stack, stacked_csr
 from piforest.families import get_family, list_families
 from piforest.models import block_rows, draw_models, own_models
 from piforest.preferences import Gaussian, Preferences, resolve_kernel
@@ -98,6 +99,32 @@ def test_a_row_does_not_depend_on_its_batch(rows):
     part = embed(X[5 : 5 + rows], [models], resolve_kernel("gaussian"))
     for name in ("indptr", "indices", "data"):
         assert np.array_equal(getattr(part, name), getattr(whole[5 : 5 + rows], name))
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "paper"])
+def test_room_grows_where_preferences_are_denser_than_expected(kernel, monkeypatch):
+    X = noisy("circle", 100, noise=0.1)
+    models = models_of("circle", X, sigma=2.0)
+    expected = naive.preferences(naive.residuals("circle", X, models.params), 2.0, kernel)
+    monkeypatch.setattr("piforest.models._TABLE_BYTES", 0)  # eight rows at a time
+    monkeypatch.setattr("piforest.preferences._DENSE", 0)
+    monkeypatch.setattr("piforest.preferences._ENOUGH", 500)
+    found = embed(X, [models], resolve_kernel(kernel))
+    assert len(found.data) > 4 * 8 * len(models)
+    assert np.array_equal(dense(found), expected)
+
+
+def test_blocks_of_any_density_are_put_below_one_another():
+    rng = np.random.default_rng(0)
+    blocks = [rng.integers(0, 3, (20, 50)) * (rng.random((20, 50)) < p) for p in (0, 0.1, 1, 0.5)]
+    whole = np.vstack(blocks).astype(float)
+    stacked = stack((sparse_rows(block) for block in blocks), len(whole))
+    one = sparse_rows(whole)
+    for name in ("indptr", "indices", "data"):
+        assert np.array_equal(getattr(stacked, name), getattr(one, name))
+    csr = stacked_csr((sparse_rows(block) for block in blocks), len(whole))
+    assert np.array_equal(csr.toarray(), whole.astype(np.float32))
+    assert csr.indices.dtype == csr.indptr.dtype == np.int32
 
 
 def test_families_are_called_with_blocks_of_one_size():
