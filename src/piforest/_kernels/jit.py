@@ -21,7 +21,7 @@ def jit(function: Callable[..., Any]) -> Any:
     `fastmath` stays off: a reordered sum would change with the vector width.
     Where no cache folder can be written, the kernel is compiled anew in every process.
     Kernels avoid what makes numba generate much code: assignments to slices, min and max,
-    and methods of arrays.
+    methods of arrays, and arrays of their own, which the caller can make.
     """
     try:
         kernel = numba.njit(cache=True, **_OPTIONS)(function)
