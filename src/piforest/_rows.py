@@ -107,9 +107,11 @@ def stacked_csr(parts: Iterable[SparseRows], n: int) -> scipy.sparse.csr_array:
         np.divide(part.data, unit, out=data, casting="unsafe", dtype=np.float32)
 
     # 32-bit where it fits: several scikit-learn estimators take nothing else.
-    rows = _gathered(parts, n, put, np.int32, np.float32)
-    long = rows.n_columns > 2**31 or rows.indptr[-1] >= 2**31
-    indptr = rows.indptr.astype(np.int64 if long else np.int32)
+    rows = _gathered(
+        parts, n, put, lambda part: (np.int32 if part.n_columns <= 2**31 else np.int64, np.float32)
+    )
+    short = rows.indices.dtype == np.int32 and rows.indptr[-1] < 2**31
+    indptr = rows.indptr.astype(np.int32 if short else np.int64)
     indices = rows.indices.astype(indptr.dtype, copy=False)
     return scipy.sparse.csr_array((rows.data, indices, indptr), shape=(n, rows.n_columns))
 
@@ -120,24 +122,22 @@ def stack(parts: Iterable[SparseRows], n: int) -> SparseRows:
     def put(part: SparseRows, indices: NDArray[Any], data: NDArray[Any]) -> None:
         indices[:], data[:] = part.indices, part.data
 
-    return _gathered(parts, n, put)
+    return _gathered(parts, n, put, lambda part: (part.indices.dtype, part.data.dtype))
 
 
 def _gathered(
     parts: Iterable[SparseRows],
     n: int,
     put: Callable[[SparseRows, NDArray[Any], NDArray[Any]], None],
-    index: Any = None,
-    kind: Any = None,
+    dtypes: Callable[[SparseRows], tuple[Any, Any]],
 ) -> SparseRows:
     """Each part is put where it belongs as soon as it comes, and let go: meanwhile threads work
-    on the next ones."""
+    on the next ones. dtypes: of the columns and the values, for a part."""
     counts, done, end = [], 0, 0
     for part in parts:
         if done == 0:
             n_columns = part.n_columns
-            indices = np.empty(0, part.indices.dtype if index is None else index)
-            data = np.empty(0, part.data.dtype if kind is None else kind)
+            indices, data = (np.empty(0, dtype) for dtype in dtypes(part))
         counts.append(part.counts)
         done += len(part)
         start, end = end, end + len(part.data)
@@ -153,6 +153,6 @@ def _gathered(
 
 def longer(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
     """Room for `size` entries, the first `used` of them as in `array`."""
-    longer = np.empty(size, array.dtype)
-    longer[:used] = array[:used]
-    return longer
+    room = np.empty(size, array.dtype)
+    room[:used] = array[:used]
+    return room
