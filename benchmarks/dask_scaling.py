@@ -22,8 +22,8 @@ import numpy as np
 
 from piforest import PIF, PreferenceIsolationForest
 from piforest.datasets import make_lines
-from piforest.distributed import connect
-from piforest.distributed._model import Parcel
+from piforest.engines.dask import connect
+from piforest.engines.dask._model import Parcel
 
 CHUNK = 25_000
 DETECTORS = {

@@ -20,7 +20,7 @@ _MADE = {"star5": "make_star", "star11": "make_star", "stair3": "make_stair"}
 def problem(name: str) -> Problem:
     """A set by its name, with its family and noise; image pairs have 6 models a point."""
     from piforest.datasets import list_datasets, load_adelaidermf, load_synthetic2d
-    from piforest.experiments.settings import family_of, sigma_of
+    from piforest.reproduction.settings import family_of, sigma_of
 
     family, sigma = family_of(name), sigma_of(name)
     try:

@@ -78,7 +78,7 @@ for _name in SETS:
 
 
 def _all_pairs(which: str) -> Result:
-    from piforest.experiments.settings import ADELAIDERMF
+    from piforest.reproduction.settings import ADELAIDERMF
 
     sets = [problem(name) for name in ADELAIDERMF]
 

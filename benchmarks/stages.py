@@ -58,8 +58,8 @@ for _label, (_name, _options) in _VARIANTS.items():
 
 @case("stage: widths and weights")
 def _bands() -> Result:
+    from piforest.bands import measure_bands, widths_of
     from piforest.models import own_models
-    from piforest.scales import measure_bands, widths_of
 
     X = circles(1_000)
     models = detector(_DEFAULT).fit(X).models_[0]

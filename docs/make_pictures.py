@@ -47,7 +47,7 @@ def _save(figure: Any, path: Path) -> None:
     """As a small file: with 256 colours, where all of them would take too much."""
     from PIL import Image
 
-    from piforest._files import whole_file
+    from piforest.io.atomic import whole_file
 
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png", dpi=90)

@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 
-from piforest import cli
+from piforest.apps import cli
 from piforest.datasets import make_lines
 
 

@@ -12,10 +12,10 @@ from sklearn.metrics import roc_auc_score
 from piforest import PIF, PreferenceIsolationForest, VoronoiForest, datasets
 from piforest._device import resolve_device
 from piforest._random import Stream
-from piforest._torch.distances import products
-from piforest._torch.forest import grow
-from piforest.experiments.gallery import SCENES
+from piforest.engines.torch.distances import products
+from piforest.engines.torch.forest import grow
 from piforest.forest import FlatForest
+from piforest.reproduction.gallery import SCENES
 
 
 def fitted(cls, family, X, **changes):

@@ -12,7 +12,7 @@ import pytest
 
 from piforest import PreferenceIsolationForest
 from piforest.datasets import make_lines, make_plane_pair, make_planes
-from piforest.files import Table
+from piforest.io.tables import Table
 from piforest.report import write_report
 
 _KINDS = {"u8": "<u1", "u16": "<u2", "i16": "<i2", "i32": "<i4", "f32": "<f4", "f64": "<f8"}

@@ -55,6 +55,7 @@ _MODULES = (
 
 if TYPE_CHECKING:
     from . import checks, datasets, families, metrics, plots, protocols, sampling, vision
+    from .bands import estimate_sigma
     from .estimators import (
         PIF,
         PreferenceEmbedding,
@@ -63,7 +64,6 @@ if TYPE_CHECKING:
         VoronoiForest,
         load,
     )
-    from .scales import estimate_sigma
 
 
 def __getattr__(name: str) -> Any:
@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'piforest' has no attribute {name!r}")
     if name in _MODULES:
         return importlib.import_module(f".{name}", __name__)
-    place = ".scales" if name == "estimate_sigma" else ".estimators"
+    place = ".bands" if name == "estimate_sigma" else ".estimators"
     return getattr(importlib.import_module(place, __name__), name)
 
 

@@ -10,9 +10,7 @@ import numpy as np
 
 from ._kernels.scales import NO_BAND
 from ._random import Stream, mix
-from .models import ModelSet, distinct, own_models
-from .protocols import Bools, Floats, Ints, ModelFamily
-from .scales import (
+from .bands import (
     BandTable,
     band_table,
     count_bins,
@@ -22,6 +20,8 @@ from .scales import (
     widths_of,
     within,
 )
+from .models import ModelSet, distinct, own_models
+from .protocols import Bools, Floats, Ints, ModelFamily
 
 # Points within so many half-widths belong to a structure, and are taken away with it.
 REACH = 3.0

@@ -31,7 +31,7 @@ def by_partition(method: F) -> F:
     def answer(self: Any, X: Any) -> Any:
         if not is_dask(X):
             return method(self, X)
-        from ..distributed import map_rows
+        from ..engines.dask import map_rows
 
         return map_rows(self, method.__name__, X)
 
@@ -93,7 +93,7 @@ def training_data(
     the subset that stands for all and the pool."""
     if not is_dask(X):
         return Training(X, quality, groups)
-    from ..distributed import gather, lengths_of, settled
+    from ..engines.dask import gather, lengths_of, settled
 
     X = settled(X)
     lengths = lengths_of(X)

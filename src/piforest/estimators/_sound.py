@@ -9,7 +9,7 @@ import numpy as np
 
 from .._random import SUBSET
 from .._rows import SparseRows
-from ..io import Arrays, damaged
+from ..io.archive import Arrays, damaged
 from ..models import ModelSet
 
 # Scoring keeps a number for each column of a sparse pool, so that a header alone must not ask

@@ -13,7 +13,7 @@ from .._random import SUBSET
 from .._rows import SparseRows
 from ..families import FAMILIES, resolve_families, resolve_family
 from ..forest import FlatForest, PooledForest
-from ..io import Arrays, damaged, read_archive, write_archive
+from ..io.archive import Arrays, damaged, read_archive, write_archive
 from ..metrics import METRICS
 from ..models import ModelSet, own_models
 from ..preferences import KERNELS

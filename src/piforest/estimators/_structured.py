@@ -157,7 +157,7 @@ class StructuredDetector(Detector):
         tables = self._known.get("tables", [None] * len(models))
         device = self._resolve_device(self.forest_.metric, self.forest_.pool)
         if device is not None:
-            from .._torch.bands import band_table
+            from ..engines.torch.bands import band_table
 
             known = self.embedding_._own if len(models) == 1 else None
             tables = [
@@ -192,7 +192,7 @@ class StructuredDetector(Detector):
         return new.take_fitted(self.forest_.pool, self.forest_.forest)
 
     def _new_scorer(self, device: Any, metric: Metric) -> Any:
-        from .._torch.scorer import PreferenceScorer
+        from ..engines.torch.scorer import PreferenceScorer
 
         fitted = self.embedding_
         return PreferenceScorer(fitted.models_, fitted.kernel_, fitted._own, metric.name, device)

@@ -28,12 +28,7 @@ from .._validation import (
     on_cpu_only,
     warn_user,
 )
-from ..families import resolve_families
-from ..models import ModelSet, OwnModels, draw_models, own_models
-from ..preferences import Preferences, knows_kernel, list_kernels, resolve_kernel
-from ..protocols import Floats, Ints, Kernel, ModelFamily
-from ..sampling import resolve_sampler
-from ..scales import (
+from ..bands import (
     Bands,
     BandTable,
     fallback_sigma,
@@ -43,6 +38,11 @@ from ..scales import (
     rough_sigma,
     widths_of,
 )
+from ..families import resolve_families
+from ..models import ModelSet, OwnModels, draw_models, own_models
+from ..preferences import Preferences, knows_kernel, list_kernels, resolve_kernel
+from ..protocols import Floats, Ints, Kernel, ModelFamily
+from ..sampling import resolve_sampler
 
 # Rows that a thread embeds at once: more cost less, but a thread must not wait for the last.
 _BLOCK = 256, 1024
@@ -245,7 +245,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _embed_on(self, X: Floats, device: Any) -> Iterator[SparseRows]:
         """Blocks of preferences, computed on a device other than the CPU."""
-        from .._torch.preferences import DevicePreferences
+        from ..engines.torch.preferences import DevicePreferences
 
         models = DevicePreferences(self.models_, self.kernel_, self._own, False, device)
         starts = range(0, len(X), _DEVICE_BLOCK)
@@ -319,7 +319,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     ) -> tuple[Bands, BandTable | None]:
         if device is None:
             return measure_bands(X, models, own, widths, n_jobs=self.n_jobs, keep=keep)
-        from .._torch import bands
+        from ..engines.torch import bands
 
         return bands.measure_bands(X, models, own, widths, device, keep=keep)
 

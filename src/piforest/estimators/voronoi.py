@@ -178,7 +178,7 @@ class VoronoiForest(Detector):
         return scorer.take_fitted(self.forest_.forest)
 
     def _new_scorer(self, device: Any, metric: Metric, pool: Any) -> Any:
-        from .._torch.scorer import VectorScorer
+        from ..engines.torch.scorer import VectorScorer
 
         return VectorScorer(metric.name, pool, device)
 

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from .._files import check_writable, whole_file
+from ..io.atomic import check_writable, whole_file
 from .content import gather
 from .page import page_of
 
@@ -32,7 +32,8 @@ def write_report(
     path: where; a file of that name is replaced, whole or not at all.
     detector: fitted. X (n, d): the points to show, as the detector takes them.
     scores (n,): `detector.anomaly_score(X)`, where it is known already.
-    table: a `piforest.files.Table` of n rows with the columns behind X, for values and downloads.
+    table: a `piforest.io.tables.Table` of n rows with the columns behind X, for values and
+    downloads.
     names: d names of the columns of X. rows (n,): the numbers of the rows as the reader counts
     them; from 1, if None.
     images: the two pictures (h, w) or (h, w, 3) that matches (x1, y1, x2, y2) lie in.

@@ -1,0 +1,94 @@
+"""The command line: parsing and printing only, one file a command."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import shlex
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from ... import __version__
+from ._options import Misunderstood
+from ._output import Output
+
+# One module each, in the order of the help. A command is a module with HELP (a line for the
+# list), DESCRIPTION, add(parser) and run(args, output); it imports what is slow in `run`.
+COMMANDS = (
+    "detect",
+    "matches",
+    "cloud",
+    "score",
+    "explain",
+    "families",
+    "demo",
+    "reproduce",
+    "gallery",
+    "doctor",
+    "completion",
+)
+
+_EPILOG = """\
+exit codes:
+  0    done
+  1    the work failed; one line on standard error says why
+  2    the command was not understood
+  130  interrupted (Ctrl-C); no half-written file is left
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = make_parser()
+    given = sys.argv[1:] if argv is None else list(argv)
+    args = parser.parse_args(given)
+    if not hasattr(args, "run"):
+        parser.print_help()
+        return 2
+    args.command_line = shlex.join(["piforest", *given])
+    output = Output(args)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = output.warn  # type: ignore[assignment]
+            code = args.run(args, output)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; nothing is left to say, nor to whom.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Misunderstood as error:
+        print(f"piforest: {_in_words(error)}", file=sys.stderr)
+        return 2
+    except (ValueError, OSError, ImportError, MemoryError) as error:
+        print(f"piforest: {_in_words(error)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("piforest: interrupted", file=sys.stderr)
+        return 130
+    return int(code or 0)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="piforest",
+        description="Find the points that follow no pattern.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"piforest {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for name in COMMANDS:
+        module: Any = importlib.import_module(f".{name}", __name__)
+        command = commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION)
+        module.add(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def _in_words(error: BaseException) -> str:
+    """One line, whatever the library wrote."""
+    if isinstance(error, MemoryError):
+        return f"not enough memory. {error}".strip()
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,158 @@
+"""`piforest score --dask`: a folder of Parquet files on a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._input import lacking
+from ._output import Output, StatusLine
+
+if TYPE_CHECKING:
+    from ...io.tables import Table
+    from ..folder import Report
+
+_WIDE = 30
+_LOGGING = "distributed.logging.distributed"
+_LOGGING_OF_WORKERS = "distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED"
+_TEXT_OPTIONS = ("delimiter", "header", "decimal", "array")
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--dask", metavar="ADDRESS",
+        help="score a folder of Parquet files on a Dask cluster: FILE and --out are folders that "
+        "all of its workers see, ADDRESS is that of the scheduler, such as tcp://host:8786, or "
+        "'local' for --jobs processes of this machine. A second run skips finished files",
+    )  # fmt: skip
+
+
+def score_on_cluster(
+    args: argparse.Namespace,
+    output: Output,
+    detector: Any,
+    pick: Callable[[Table], list[str]],
+) -> int:
+    """pick: the columns of a table that are the points. Returns the exit code: 1 if a file
+    failed."""
+    source, out = Path(args.file), args.out
+    _check(args)
+    from ...engines.dask import connect
+    from ..folder import score_folder
+
+    names = _columns(source, pick)
+    start = time.perf_counter()
+    with _hushed(), ExitStack() as stack:
+
+        def client() -> Any:
+            workers = None if args.jobs == -1 else args.jobs
+            found = stack.enter_context(connect(args.dask, workers))
+            line.clear()
+            _say_cluster(output, found)
+            return found
+
+        line = StatusLine(output)
+        report = score_folder(
+            detector, source, out, client, names, model=_fingerprint(args.model),
+            drop_missing=args.drop_missing, force=output.force,
+            watch=lambda report: line.show(_progress(report)),
+        )  # fmt: skip
+        line.clear()
+    _tell(args, output, detector, names, report, time.perf_counter() - start)
+    return 1 if report.failed else 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.out is None:
+        raise ValueError("--dask needs --out, the folder that the scored files go to.")
+    for name in _TEXT_OPTIONS:
+        if getattr(args, name) is not None:
+            raise ValueError(f"--dask takes Parquet files, which have no --{name}; leave it out.")
+
+
+def _hushed() -> Any:
+    """Dask tells of every worker that comes and goes; a file that fails is told by us. Processes
+    that it starts ask the environment what to tell."""
+    import dask.config
+
+    return dask.config.set({_LOGGING: "critical", _LOGGING_OF_WORKERS: "critical"})
+
+
+def _columns(folder: Path, pick: Callable[[Table], list[str]]) -> list[str]:
+    """Those of the first file that has what it takes; the others are then asked for the same."""
+    from ...io.tables import parquet
+    from ..folder import parquet_files
+
+    failures = []
+    for name in parquet_files(folder):
+        try:
+            return pick(parquet.read_group(folder / name, 0, 0, 1))
+        except ValueError as error:
+            failures.append(error)
+    raise ValueError(f"none of {len(failures)} files can be scored; the first: {failures[0]}")
+
+
+def _fingerprint(model: Path) -> str:
+    return hashlib.blake2b(model.read_bytes(), digest_size=16).hexdigest()
+
+
+def _say_cluster(output: Output, client: Any) -> None:
+    threads = client.nthreads().values()
+    numbers = {"worker": len(threads), "thread": sum(threads)}
+    told = (f"{count} {name}{'' if count == 1 else 's'}" for name, count in numbers.items())
+    output.say(f"cluster     {', '.join(told)}")
+    output.say(f"dashboard   {client.dashboard_link}")
+
+
+def _progress(report: Report) -> str:
+    """How many of the files are done."""
+    filled = _WIDE * report.seen // report.files
+    bar = "#" * filled + "." * (_WIDE - filled)
+    return f"[{bar}] {report.seen:,} of {report.files:,} files, {report.counts.rows:,} rows"
+
+
+def _tell(
+    args: argparse.Namespace,
+    output: Output,
+    detector: Any,
+    names: list[str],
+    report: Report,
+    seconds: float,
+) -> None:
+    rows, skipped, anomalies = report.counts
+    n, threshold = rows - skipped, -float(detector.offset_)
+    before = f"; {len(report.skipped):,} were finished before" if report.skipped else ""
+    lack = lacking(skipped, "more lacks a number", "more lack a number")
+    output.say(f"files       {len(report.done):,} of {report.files:,} scored{before}")
+    output.say(f"rows        {n:,} in columns {', '.join(names)}{lack}")
+    output.say(f"model       {args.model}, a {type(detector).__name__}")
+    output.say(f"anomalies   {anomalies:,} of {n:,} score above {threshold:.3f}")
+    output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")
+    if report.done:
+        output.say(f"\nwrote {args.out}")
+    output.result(
+        {
+            "source": args.file,
+            "model": str(args.model),
+            "class": type(detector).__name__,
+            "columns": names,
+            "files": report.files,
+            "done": sorted(report.done),
+            "skipped": sorted(report.skipped),
+            "failed": dict(sorted(report.failed.items())),
+            "rows": rows,
+            "skipped_rows": skipped,
+            "threshold": threshold,
+            "anomalies": anomalies,
+            "seconds": seconds,
+            "written": {"out": str(args.out)},
+        }
+    )
+    for name, reason in sorted(report.failed.items()):
+        print(f"piforest: {name} failed: {reason}", file=sys.stderr)

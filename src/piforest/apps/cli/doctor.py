@@ -1,0 +1,211 @@
+"""`piforest doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from typing import Any
+
+from ._output import Output
+
+HELP = "tell what is installed, and what is missing"
+DESCRIPTION = (
+    "Tell the versions of piforest and what it builds on, which extras are there and how to "
+    "install the others, cores, the folder of compiled code, the GPU and the data. Exit code 1 "
+    "where piforest itself cannot work."
+)
+_CORE = {"numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba",
+         "joblib": "joblib"}  # fmt: skip
+# Package to module, by extra.
+_EXTRAS = {
+    "plots": {"matplotlib": "matplotlib"},
+    "cli": {"pyarrow": "pyarrow"},
+    "vision": {"opencv-python-headless": "cv2"},
+    "cloud": {"plyfile": "plyfile", "laspy": "laspy", "lazrs": "lazrs"},
+    "data": {"pooch": "pooch"},
+    "dask": {"dask": "dask", "distributed": "distributed"},
+    "gpu": {"torch": "torch"},
+}
+_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR", "PIFOREST_DATA")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object, for machines")
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    core = {package: _core(package, module) for package, module in _CORE.items()}
+    sound = all("error" not in each for each in core.values())
+    answer: dict[str, Any] = {
+        "piforest": _piforest(),
+        "python": {"version": platform.python_version(), "executable": sys.executable},
+        "system": platform.platform(),
+        "core": core,
+        "extras": {
+            extra: {package: _extra(package, module) for package, module in packages.items()}
+            for extra, packages in _EXTRAS.items()
+        },
+        "threads": _threads(),
+        "compile_cache": _compile_cache() if sound else None,
+        "gpu": _gpu(),
+        "data": _data() if sound else None,
+        "environment": {name: os.environ[name] for name in _VARIABLES if name in os.environ},
+        "works": sound and _works(),
+    }
+    for line in _lines(answer):
+        output.say(line)
+    output.result(answer)
+    return 0 if answer["works"] is True else 1
+
+
+def _piforest() -> dict[str, str]:
+    from ... import __file__ as place
+    from ... import __version__
+
+    return {"version": __version__, "folder": os.path.dirname(place)}
+
+
+def _core(package: str, module: str) -> dict[str, str]:
+    """Imported, since an installed package may still be broken."""
+    import importlib
+
+    try:
+        return {"version": str(importlib.import_module(module).__version__)}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+
+
+def _extra(package: str, module: str) -> str | None:
+    """The version, or None. Not imported: that may take seconds."""
+    from importlib import metadata, util
+
+    try:
+        if util.find_spec(module) is None:
+            return None
+    except (ValueError, ImportError):
+        return None
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown version"
+
+
+def _threads() -> dict[str, int | None]:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    return {"cores": os.cpu_count(), "usable": usable}
+
+
+def _compile_cache() -> dict[str, Any]:
+    """Where compiled code is kept between runs, and whether it can be."""
+    from ..._kernels import trees
+
+    folder = getattr(getattr(trees.descend, "_cache", None), "cache_path", None)
+    return {"folder": folder, "writable": folder is not None and _writable(folder)}
+
+
+def _writable(folder: str) -> bool:
+    """Tried, with the nearest folder that there is: rights alone do not tell of a full disk."""
+    import tempfile
+
+    while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"0")
+    except OSError:
+        return False
+    return True
+
+
+def _gpu() -> dict[str, Any]:
+    if _extra("torch", "torch") is None:
+        return {"torch": None, "available": False, "names": []}
+    try:
+        import torch
+
+        available = bool(torch.cuda.is_available())
+        count = torch.cuda.device_count() if available else 0
+        names = [torch.cuda.get_device_name(k) for k in range(count)]
+        return {"torch": str(torch.__version__), "available": available, "names": names}
+    except Exception as error:  # a driver that does not fit fails in any way
+        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return {"torch": None, "available": False, "names": [], "error": said}
+
+
+def _data() -> dict[str, Any]:
+    """Which published sets are there."""
+    from ...datasets.published import ADELAIDERMF, SYNTHETIC2D, data_file, data_folder
+
+    sets = {"synthetic2d": list(SYNTHETIC2D), "adelaidermf": list(ADELAIDERMF)}
+    found = {name: [each for each in names if data_file(each).is_file()]
+             for name, names in sets.items()}  # fmt: skip
+    return {
+        "folder": str(data_folder()),
+        "found": found,
+        "known": {name: len(names) for name, names in sets.items()},
+    }
+
+
+def _works() -> bool | str:
+    """Finds one point beside a line; True, or what went wrong."""
+    try:
+        import numpy as np
+
+        from ...estimators import PIF
+
+        X = np.column_stack([np.arange(40.0), np.arange(40.0)])
+        X[-1] = 10, 30
+        scores = PIF("line", sigma=0.1, n_models=50, n_estimators=10, random_state=0).fit(X).scores_
+        return bool(np.argmax(scores) == 39) or "the test point was not found"
+    except Exception as error:
+        return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def _lines(answer: dict[str, Any]) -> list[str]:
+    """The answer in words."""
+    lines = [
+        f"piforest      {answer['piforest']['version']} in {answer['piforest']['folder']}",
+        f"python        {answer['python']['version']} ({answer['python']['executable']})",
+        f"system        {answer['system']}",
+        "",
+    ]
+    for package, told in answer["core"].items():
+        lines.append(f"{package:<14}{told.get('version') or 'BROKEN: ' + told['error']}")
+    lines.append("")
+    lines += [_extra_line(extra, packages) for extra, packages in answer["extras"].items()]
+    lines.append("")
+    threads, gpu, data = answer["threads"], answer["gpu"], answer["data"]
+    lines.append(f"cores         {threads['cores']}, usable {threads['usable'] or 'unknown'}")
+    if cache := answer["compile_cache"]:
+        slow = "" if cache["writable"] else "; NOT writable: every run compiles anew"
+        lines.append(f"compile cache {cache['folder'] or 'none'}{slow}")
+    lines.append(f"gpu           {_gpu_line(gpu)}")
+    if data:
+        found = ", ".join(f"{len(names)} of {data['known'][name]} {name}"
+                          for name, names in data["found"].items())  # fmt: skip
+        lines.append(f"data          {data['folder']}: {found}")
+    lines += [f"{name} is {value}" for name, value in answer["environment"].items()]
+    lines += ["", "piforest works." if answer["works"] is True else _broken(answer["works"])]
+    return lines
+
+
+def _extra_line(extra: str, packages: dict[str, str | None]) -> str:
+    there = [f"{package} {version}" for package, version in packages.items() if version]
+    lost = [package for package, version in packages.items() if not version]
+    told = ", ".join(there + [f"{package} missing" for package in lost])
+    return f"[{extra}]".ljust(14) + told + (f": pip install 'piforest[{extra}]'" if lost else "")
+
+
+def _gpu_line(gpu: dict[str, Any]) -> str:
+    if "error" in gpu:
+        return f"torch cannot be used: {gpu['error']}"
+    if gpu["torch"] is None:
+        return "none: torch is missing"
+    return ", ".join(gpu["names"]) or f"none that torch {gpu['torch']} can use"
+
+
+def _broken(why: bool | str) -> str:
+    told = f": {why}" if isinstance(why, str) else ""
+    return f"piforest does NOT work{told}. Try: pip install --force-reinstall piforest"

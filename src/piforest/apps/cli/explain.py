@@ -1,0 +1,156 @@
+"""`piforest explain`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from ._detecting import add_detector, detector_from, digits, families_from
+from ._input import Points, add_table, read_points
+from ._options import add_common, add_seed, count, file, picture
+from ._output import Output
+from ._pictures import draw_explanation
+from ._writing import check_installed
+
+HELP = "tell why a row is anomalous, or not"
+DESCRIPTION = (
+    "Tell why a row of a file is anomalous or not: the structures nearest to it, how many of "
+    "their sigmas away it lies, and how many points they have. p is the chance that a point of no "
+    "structure scores as low: large for anomalies."
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_table(parser, "points, one a row, as for `piforest detect`")
+    parser.add_argument(
+        "--row", type=count, metavar="N",
+        help="the row, from 1 and without the header (default: the most anomalous one)",
+    )  # fmt: skip
+    chosen = parser.add_mutually_exclusive_group(required=True)
+    add_detector(parser, instead=chosen)
+    chosen.add_argument(
+        "--model", type=file, metavar="FILE",
+        help="a model that --model of `piforest detect` wrote; in place of --family",
+    )  # fmt: skip
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--plot", type=picture, metavar="FILE",
+        help="the row over its nearest structures, .png, .svg or .pdf",
+    )  # fmt: skip
+    add_seed(parser)
+    add_common(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> None:
+    output.check_new(args.plot)
+    if args.plot is not None:
+        check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
+    loaded = None if args.model is None else _loaded(args)
+    points = _points(args, loaded)
+    at = None if args.row is None else _place(points, args.row)
+    if loaded is None:
+        detector = detector_from(args, families_from(args), output).fit(points.X)
+    else:
+        detector = loaded.detector
+    if at is None:
+        scores = detector.scores_ if loaded is None else detector.anomaly_score(points.X)
+        at = int(scores.argmax())
+    row = int(points.rows[at])
+    reason = detector.explain(points.X[at : at + 1])[0]
+    values = {name: float(value) for name, value in zip(points.names, points.X[at])}
+    output.say(f"row {row} of {points.table.source}: " + _listed(values, points.X))
+    output.say(str(reason))
+    found = detector.structures_
+    nearest = [
+        {**asdict(each), "family": found[each.structure].family.name,
+         "width": float(found[each.structure].width),
+         "params": [float(value) for value in found[each.structure].params]}
+        for each in reason.nearest
+    ]  # fmt: skip
+    _tell_nearest(output, nearest)
+    if args.plot is not None:
+        draw_explanation(args.plot, detector, points.X, at, row, points.names)
+        output.say(f"\nwrote {args.plot}")
+    output.result(
+        {
+            "source": points.table.source,
+            "row": row,
+            "values": values,
+            "anomaly": bool(reason.anomalous),
+            "score": reason.score,
+            "threshold": reason.threshold,
+            "p_value": reason.p_value,
+            "text": reason.text,
+            "nearest": [_finite(each) for each in nearest],
+            "written": {} if args.plot is None else {"plot": str(args.plot)},
+        }
+    )
+
+
+class _Loaded(NamedTuple):
+    detector: Any
+    columns: list[str] | None
+    """the names of the columns that it was fitted to, where a command wrote it"""
+
+
+def _loaded(args: argparse.Namespace) -> _Loaded:
+    from ...estimators import PreferenceIsolationForest
+
+    detector = PreferenceIsolationForest.load(args.model)
+    detector.set_params(device=args.device, n_jobs=args.jobs)
+    return _Loaded(detector, list(detector.__dict__.pop("feature_names_in_", ())) or None)
+
+
+def _points(args: argparse.Namespace, loaded: _Loaded | None) -> Points:
+    """The points of the file, in the columns of a stored model where there is one."""
+    if loaded is None:
+        return read_points(args, families_from(args), args.columns)
+    families = [models.family for models in loaded.detector.models_]
+    points = read_points(args, families, args.columns or loaded.columns, to_fit=False)
+    needed = loaded.detector.n_features_in_
+    if points.X.shape[1] != needed:
+        raise ValueError(
+            f"{args.model} was fitted to {needed} columns, got {', '.join(points.names)}. Name "
+            "them with --columns."
+        )
+    return points
+
+
+def _place(points: Points, row: int) -> int:
+    """Where a row of the file stands among the points."""
+    import numpy as np
+
+    first, last = int(points.table.rows[0]), int(points.table.rows[-1])
+    if not first <= row <= last:
+        raise ValueError(f"{points.table.source} has rows {first} to {last}, got --row {row}.")
+    at = np.flatnonzero(points.rows == row)
+    if not len(at):
+        raise ValueError(f"row {row} of {points.table.source} lacks a number, so it has no score.")
+    return int(at[0])
+
+
+def _listed(values: dict[str, float], X: Any) -> str:
+    """Names and values, with digits enough to tell them from the others in X (n, d)."""
+    shown = zip(values.items(), X.T)
+    return ", ".join(f"{name} = {value:.{digits(column)}g}" for (name, value), column in shown)
+
+
+def _tell_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
+    if not nearest:
+        return
+    output.say("\nnearest structures")
+    output.say("  structure          sigmas away    distance      points")
+    for each in nearest:
+        name = f"{each['structure']} ({each['family']})"
+        output.say(
+            f"  {name:<18} {each['sigmas']:>11.4g} {each['distance']:>11.4g} {each['support']:>11,}"
+        )
+
+
+def _finite(each: dict[str, Any]) -> dict[str, Any]:
+    """None for what is infinite, which JSON has no word for."""
+    return {
+        key: None if isinstance(value, float) and abs(value) == float("inf") else value
+        for key, value in each.items()
+    }

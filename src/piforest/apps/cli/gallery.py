@@ -1,0 +1,33 @@
+"""`piforest gallery`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ._options import add_seed, folder, names
+from ._output import Output
+
+HELP = "show every family on a made scene of its own"
+DESCRIPTION = (
+    "Draw a scene for each family, detect, compare with isolation forest and LOF, and write a "
+    "page with the pictures."
+)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out", type=folder, default=Path("families"), metavar="FOLDER",
+        help="where the page and the pictures go (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--only", type=names, metavar="NAMES",
+        help="some families, separated by commas; no page then",
+    )  # fmt: skip
+    add_seed(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> None:
+    from ...reproduction.gallery import gallery
+
+    gallery(args.out, args.only, args.seed, output.say)

@@ -1,0 +1,241 @@
+"""`piforest score`."""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._clusters import add_cluster, score_on_cluster
+from ._input import add_table, check_spoilt, lacking
+from ._options import add_common, auto_or_share, file
+from ._output import Output, StatusLine
+from ._writing import out_like, rehearse
+
+if TYPE_CHECKING:
+    from ...io.tables import Table
+
+HELP = "score new rows with a saved model"
+DESCRIPTION = (
+    "Score the rows of a file with a model that `piforest detect --model` or `detector.save` "
+    "wrote, and write the scores beside the columns of the file. The file is read and written "
+    "part by part, so that it may be larger than memory."
+)
+# Read, scored and written at once.
+_ROWS = 16_384
+_TOP, _BAR = 10, 30
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_table(
+        parser,
+        "rows like those that the model was fitted to; formats as in `piforest detect`; - for text "
+        "on standard input",
+    )
+    parser.add_argument(
+        "--model", type=file, required=True, metavar="MODEL", help="the saved model, a .pif file"
+    )
+    parser.add_argument(
+        "--threshold", type=auto_or_share, default="auto", metavar="SCORE",
+        help="flag what scores above this, between 0 and 1 (default: the model's own threshold)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", type=file, metavar="FILE",
+        help="the rows of FILE in their order with the columns score and anomaly; the format is "
+        "told by the name, without an ending that of FILE",
+    )  # fmt: skip
+    add_cluster(parser)
+    add_common(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> int:
+    from ...estimators import load
+
+    if args.dask is None:
+        if Path(args.file).is_dir():
+            raise IsADirectoryError(
+                f"{args.file} is a folder, not a file; one of Parquet files is scored with "
+                "--dask local --out FOLDER."
+            )
+        args.out = out_like(args.out, args.file)
+        output.check_new(args.out)
+    detector = load(args.model).set_params(device=args.device, n_jobs=args.jobs, verbose=0)
+    if args.threshold != "auto":
+        detector.set_threshold(args.threshold)
+    fitted = _forget_names(detector)
+    if args.dask is not None:
+        pick = partial(_columns, args, detector=detector, fitted=fitted)
+        return score_on_cluster(args, output, detector, pick)
+    start = time.perf_counter()
+    with ExitStack() as stack:
+        tally = _Tally(-float(detector.offset_), output)
+        writer = None
+        for block, names in _blocks(args, detector, fitted):
+            if tally.rows == 0 and args.out is not None:
+                writer = _open(stack, args.out, block, tally.threshold)
+            _score(args, detector, block, names, tally, writer)
+        tally.line.clear()
+        if tally.rows == tally.skipped:
+            raise ValueError(f"{args.file}: no row has all of {', '.join(tally.names)}.")
+    _tell(args, output, detector, tally, time.perf_counter() - start)
+    return 0
+
+
+def _forget_names(detector: Any) -> list[str] | None:
+    """The columns that the model was fitted to, if it knows them. It is given plain arrays, and
+    would warn of missing names."""
+    names = getattr(detector, "feature_names_in_", None)
+    if names is None:
+        return None
+    for part in (detector, getattr(detector, "embedding_", detector)):
+        vars(part).pop("feature_names_in_", None)
+    return [str(name) for name in names]
+
+
+def _blocks(
+    args: argparse.Namespace, detector: Any, fitted: list[str] | None
+) -> Iterator[tuple[Table, list[str]]]:
+    """The parts of the file, and the columns that are the points."""
+    from ...io.tables import read_blocks
+
+    names = None
+    for block in read_blocks(
+        args.file,
+        _ROWS,
+        delimiter=args.delimiter,
+        header=args.header,
+        decimal=args.decimal,
+        array=args.array,
+    ):
+        if names is None:
+            names = _columns(args, block, detector, fitted)
+        yield block, names
+
+
+def _columns(
+    args: argparse.Namespace, table: Table, detector: Any, fitted: list[str] | None
+) -> list[str]:
+    """Those that were asked for; else those of the model; else those that it can only mean."""
+    from ...io.tables import pick_columns
+
+    wanted = args.columns
+    if wanted is None and fitted is not None:
+        lost = [name for name in fitted if name not in table.names]
+        if lost:
+            raise ValueError(
+                f"{args.model} was fitted to the columns {', '.join(fitted)}, and {table.source} "
+                f"has no {', '.join(lost)}; its columns: {', '.join(table.names)}. Name those to "
+                "use with --columns."
+            )
+        wanted = fitted
+    if wanted is None:
+        check_spoilt(table)
+    return pick_columns(table, wanted, detector.n_features_in_)
+
+
+def _open(stack: ExitStack, out: Any, block: Table, threshold: float) -> Any:
+    import numpy as np
+
+    from ...io.tables import table_writer, with_scores
+
+    rehearse(out, block, lambda row: with_scores(row, np.ones(len(row)), threshold))
+    like = with_scores(block, np.ones(len(block)), threshold)
+    return stack.enter_context(table_writer(out, like))
+
+
+def _score(
+    args: argparse.Namespace,
+    detector: Any,
+    block: Table,
+    names: list[str],
+    tally: _Tally,
+    writer: Any,
+) -> None:
+    from ...io.tables import score_names, with_scores
+
+    scored = ~block.missing(names)
+    if not args.drop_missing:
+        block.check_complete(names)
+    X = block.numbers(names)[scored]
+    scores = detector.anomaly_score(X) if len(X) else X[:, 0]
+    tally.add(names, X, scores, block.rows[scored], len(block))
+    tally.show(block.total)
+    if writer is not None:
+        tally.score_names = list(score_names(block))
+        writer.write(with_scores(block, scores, tally.threshold, scored))
+
+
+class _Tally:
+    """What the summary needs of all blocks, and the count on a terminal."""
+
+    def __init__(self, threshold: float, output: Output) -> None:
+        self.threshold, self.line = threshold, StatusLine(output)
+        self.rows = self.skipped = self.anomalies = 0
+        self.names: list[str] = []
+        self.score_names: list[str] = []
+        self.top: list[tuple[float, int, dict[str, Any]]] = []
+
+    def add(self, names: list[str], X: Any, scores: Any, rows: Any, total: int) -> None:
+        """X (n, d), scores (n,) and rows (n,) of the scored rows of a block of `total` rows."""
+        import numpy as np
+
+        self.names = names
+        self.rows += total
+        self.skipped += total - len(X)
+        self.anomalies += int((scores > self.threshold).sum())
+        for at in np.argsort(-scores, kind="stable")[:_TOP]:
+            values = dict(zip(names, X[at].tolist()))
+            self.top.append((-float(scores[at]), int(rows[at]), values))
+        self.top = heapq.nsmallest(_TOP, self.top, key=lambda each: each[:2])
+
+    def show(self, total: int | None) -> None:
+        """How far it is, of `total` rows where that is known."""
+        text = f"{self.rows:,} rows"
+        if total is not None:
+            text += f" of {total:,} [{'=' * (_BAR * self.rows // total):<{_BAR}}]"
+        self.line.show(text)
+
+
+def _tell(
+    args: argparse.Namespace, output: Output, detector: Any, tally: _Tally, seconds: float
+) -> None:
+    from ._detecting import listed
+
+    n = tally.rows - tally.skipped
+    answer = {
+        "source": "standard input" if args.file == "-" else args.file,
+        "model": str(args.model),
+        "class": type(detector).__name__,
+        "columns": tally.names,
+        "rows": tally.rows,
+        "skipped_rows": tally.skipped,
+        "threshold": tally.threshold,
+        "anomalies": tally.anomalies,
+        "seconds": seconds,
+        "most_anomalous": [
+            {"row": row, "score": -least, "anomaly": -least > tally.threshold, "values": values}
+            for least, row, values in tally.top
+        ],
+        "score_columns": tally.score_names,
+        "written": {} if args.out is None else {"out": str(args.out)},
+    }
+    lack = lacking(tally.skipped, "more lacks a number", "more lack a number")
+    columns = ", ".join(tally.names)
+    output.say(f"rows        {n:,} in columns {columns} of {answer['source']}{lack}")
+    output.say(f"model       {args.model}, a {answer['class']}")
+    output.say(
+        f"anomalies   {tally.anomalies:,} of {n:,} ({100 * tally.anomalies / n:.3g} %) score above "
+        f"{tally.threshold:.3f}"
+    )
+    output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")
+    output.say("\nmost anomalous rows")
+    for line in listed(answer["most_anomalous"]):  # type: ignore[arg-type]
+        output.say(line)
+    if args.out is not None:
+        output.say(f"\nwrote {args.out}")
+    output.result(answer)

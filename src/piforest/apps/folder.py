@@ -1,0 +1,283 @@
+"""Folders of Parquet files, scored file by file: what is done stays done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from glob import escape
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engines.dask._mapping import TASK_ROWS
+from ..engines.dask._model import Parcel, unpacked
+from ..io.tables import Table, parquet, table_writer, with_scores
+from ..protocols import Floats
+
+_STAMP = b"piforest"
+# What `tempfile.mkstemp` puts behind a prefix.
+_RANDOM = 8 * "[a-z0-9_]"
+
+
+class Counts(NamedTuple):
+    """Rows of files."""
+
+    rows: int
+    skipped: int
+    """not scored, since they lack a number"""
+    anomalies: int
+
+
+@dataclass
+class Report:
+    """What became of the files of a folder, by their names in it."""
+
+    files: int
+    done: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    """finished by an earlier run"""
+    failed: dict[str, str] = field(default_factory=dict)
+    """and why"""
+    counts: Counts = field(default_factory=lambda: Counts(0, 0, 0))
+    """of the files that were done now"""
+
+    @property
+    def seen(self) -> int:
+        return len(self.done) + len(self.skipped) + len(self.failed)
+
+
+def parquet_files(folder: Path) -> list[str]:
+    """The Parquet files of a folder and of those in it, by their names in it, sorted; hidden
+    ones and those that begin with _ are others' business."""
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is no folder of Parquet files.")
+    names = sorted(path.relative_to(folder) for path in folder.rglob("*.parquet"))
+    shown = [str(name) for name in names if not any(part[0] in "._" for part in name.parts)]
+    if not shown:
+        raise FileNotFoundError(f"{folder} has no Parquet files: none ends in .parquet.")
+    return shown
+
+
+def score_folder(
+    detector: Any,
+    source: Path,
+    out: Path,
+    client: Callable[[], Any],
+    names: Sequence[str],
+    *,
+    model: str,
+    drop_missing: bool = False,
+    force: bool = False,
+    watch: Callable[[Report], None] = lambda report: None,
+) -> Report:
+    """Score every Parquet file of a folder on a cluster that sees both folders.
+
+    Each file of `source` becomes one of the same name in `out`, with the same columns and those
+    of `files.with_scores`. It appears whole or not at all; one that is there already from the
+    same data, model and settings is left as it is. A file that cannot be read or scored is
+    reported, and the others are done.
+
+    client: gives the cluster's client, and is called if there is something to do; names: the
+    columns to score; model: what tells this model from others, in the files written;
+    drop_missing: rows that lack a number stay unscored, else their file fails; watch: called
+    with the report after each file.
+    """
+    files = parquet_files(source)
+    if source.resolve() in (out.resolve(), *out.resolve().parents):
+        raise ValueError(f"the output folder must lie outside of {source}, got {out}.")
+    threshold = -float(detector.offset_)
+    job = _Job(source, out, list(names), model, threshold, drop_missing, force)
+    return _Run(detector, job, files, watch).all(client)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What is the same for all files."""
+
+    source: Path
+    out: Path
+    names: list[str]
+    model: str
+    threshold: float
+    drop_missing: bool
+    force: bool
+
+    def stamp(self, path: Path) -> dict[str, Any]:
+        """What the output of a file is made from."""
+        state = path.stat()
+        return {
+            "model": self.model,
+            "columns": self.names,
+            "threshold": self.threshold,
+            "drop_missing": self.drop_missing,
+            "source": [state.st_size, state.st_mtime_ns],
+        }
+
+
+class _File(NamedTuple):
+    """One that is to be scored."""
+
+    name: str
+    sizes: list[int]
+    """of its row groups"""
+    stamp: dict[str, Any]
+
+
+class _Run:
+    """Files on their way through a cluster."""
+
+    def __init__(
+        self, detector: Any, job: _Job, files: list[str], watch: Callable[[Report], None]
+    ) -> None:
+        self.detector, self.job, self.watch = detector, job, watch
+        self.report, self.files = Report(len(files)), files
+
+    def all(self, connect: Callable[[], Any]) -> Report:
+        waiting = self._unfinished()
+        first = next(waiting, None)
+        if first is not None:
+            client = connect()
+            self.job.out.mkdir(parents=True, exist_ok=True)
+            self._on_cluster(client, chain([first], waiting))
+        return self.report
+
+    def _unfinished(self) -> Iterator[_File]:
+        """The files that an earlier run did not finish; the others are reported."""
+        job = self.job
+        for name in self.files:
+            try:
+                path, target = job.source / name, job.out / name
+                file = _File(name, parquet.row_groups(path), job.stamp(path))
+                finished = target.exists() and not job.force
+                if finished:
+                    _check_finished(target, file.stamp)
+            except Exception as error:
+                self.report.failed[name] = _reason(error)
+                self.watch(self.report)
+                continue
+            if finished:
+                self.report.skipped.append(name)
+                self.watch(self.report)
+            else:
+                yield file
+
+    def _on_cluster(self, client: Any, waiting: Iterator[_File]) -> None:
+        from distributed import as_completed
+
+        # As a task, so that it can be made again where the workers that hold it die.
+        parcel = client.compute(Parcel(self.detector, named=False).delayed())
+        running = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
+        names: dict[str, str] = {}
+
+        def start(most: int) -> None:
+            for file in islice(waiting, most):
+                future = self._submit(client, parcel, file)
+                names[future.key] = file.name
+                running.add(future)  # type: ignore[no-untyped-call]
+
+        # Enough to keep all threads busy, and no more, however many files there are.
+        start(2 * sum(client.nthreads().values()) + 2)
+        for future in running:
+            self._end(names.pop(future.key), future)
+            start(1)
+
+    def _submit(self, client: Any, parcel: Any, file: _File) -> Any:
+        """Tasks for one file."""
+        job, path, target = self.job, self.job.source / file.name, self.job.out / file.name
+        parts = [(at, k) for at, size in enumerate(file.sizes) for k in range(0, size, TASK_ROWS)]
+        task = partial(score_rows, path, job.names, job.drop_missing, TASK_ROWS)
+        scores = [client.submit(task, *part, parcel, pure=False) for part in parts]
+        # What is begun is finished first.
+        return client.submit(
+            write_scores, path, target, file.stamp, job.threshold, scores, pure=False, priority=1
+        )
+
+    def _end(self, name: str, future: Any) -> None:
+        if future.status == "finished":
+            counts = zip(self.report.counts, future.result())
+            self.report.counts = Counts(*(before + more for before, more in counts))
+            self.report.done.append(name)
+            _remove_left_over(self.job.out / name)
+        else:
+            self.report.failed[name] = _reason(future.exception())
+        self.watch(self.report)
+
+
+def score_rows(
+    path: Path,
+    names: list[str],
+    drop_missing: bool,
+    rows: int,
+    group: int,
+    start: int,
+    parcel: Parcel,
+) -> Floats:
+    """On a worker: scores of at most so many rows of a part of a file, from `start` on; nan for
+    rows that lack a number."""
+    table = parquet.read_group(path, group, start, rows, names)
+    X = table.numbers(names)
+    if not drop_missing:
+        table.check_complete(names)
+    scored = ~np.isnan(X).any(axis=1)
+    scores = np.full(len(X), np.nan)
+    if scored.any():
+        scores[scored] = unpacked(parcel).anomaly_score(X[scored])
+    return scores
+
+
+def write_scores(
+    path: Path, target: Path, stamp: dict[str, Any], threshold: float, scores: list[Floats]
+) -> Counts:
+    """On a worker: the file with its scores beside its rows."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    flat, start = np.concatenate([np.empty(0), *scores]), 0
+    first = parquet.read_group(path, 0)
+    with table_writer(target, _with_scores(_stamped(first, stamp), flat, threshold)) as writer:
+        for group in range(len(parquet.row_groups(path))):
+            table = first if group == 0 else parquet.read_group(path, group)
+            part = flat[start : start + len(table)]
+            writer.write(_with_scores(table, part, threshold))
+            start += len(table)
+    return Counts(len(flat), int(np.isnan(flat).sum()), int((flat > threshold).sum()))
+
+
+def _with_scores(table: Table, scores: Floats, threshold: float) -> Table:
+    scores = scores[: len(table)]
+    scored = ~np.isnan(scores)
+    return with_scores(table, scores[scored], threshold, scored)
+
+
+def _stamped(table: Table, stamp: dict[str, Any]) -> Table:
+    """The table as one whose file says what it was made from."""
+    arrow, text = table.form.arrow, json.dumps(stamp).encode()
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _STAMP: text})
+    return replace(table, form=replace(table.form, arrow=arrow))
+
+
+def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
+    try:
+        metadata = parquet.read_group(target, 0, 0, 0).form.arrow.schema.metadata or {}
+        found = json.loads(metadata.get(_STAMP, b"null"))
+    except ValueError:
+        found = None
+    # A file that was finished without drop_missing lacks no number: it would be the same with.
+    if found not in (stamp, {**stamp, "drop_missing": False}):
+        raise FileExistsError(
+            f"{target} is there already, from other data, another model or other settings; "
+            "--force overwrites it."
+        )
+
+
+def _remove_left_over(target: Path) -> None:
+    """What workers that died in the middle of this file left of it."""
+    for path in target.parent.glob(f".{escape(target.name)}." + _RANDOM):
+        path.unlink(missing_ok=True)
+
+
+def _reason(error: Any) -> str:
+    """One line."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,1 @@
+"""What computes: compiled code on the CPU, PyTorch on another device, or a Dask cluster."""

@@ -1,0 +1,159 @@
+"""Preferences of a block of rows, dense and in fixed point: `piforest.preferences` on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+import torch
+
+from ..._rows import UNIT, SparseRows, index_dtype
+from ...models import ModelSet, OwnModels
+from ...protocols import Floats, Kernel
+from ._memory import to_device, worded
+from .residuals import DeviceModels, compiled
+from .words import mix, ordered
+
+# Matrix products of bytes want so many columns at a time.
+ALIGNED = 16
+
+
+class DevicePreferences:
+    """Models on a device, and what rows prefer among them."""
+
+    def __init__(
+        self,
+        models: Sequence[ModelSet],
+        kernel: Kernel,
+        own: OwnModels | None,
+        binary: bool,
+        device: Any,
+    ) -> None:
+        self.binary, self.device = binary, device
+        self.n_columns = sum(len(part) for part in models)
+        widths = [-(-len(part) // ALIGNED) * ALIGNED for part in models]
+        starts = np.concatenate([[0], np.cumsum(widths)])
+        self.width = int(starts[-1])
+        # Each family's models are filled up to a multiple of 16: which columns are real.
+        real = [start + np.arange(len(part)) for start, part in zip(starts, models)]
+        self.real = np.concatenate(real)
+        heaviest = max(part.weight.max() for part in models)
+        self.parts = [
+            _Part(part, width, kernel, heaviest, device) for part, width in zip(models, widths)
+        ]
+        self.own = None if own is None else DeviceOwn(own, self.real, device)
+
+    def embed(self, X: Any) -> tuple[Any, Any]:
+        """(r, d) of float64 to preferences (r, width) of int8 and the sums of their squares."""
+        parts = [part.preferences(X) for part in self.parts]
+        P = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+        if self.own is not None:
+            rows, columns = self.own.of(X)
+            P[rows, columns] = 0
+        if self.binary:
+            P = (P > 0).to(torch.int8)
+        return P, square_sums(P)
+
+    @worded
+    def rows_of(self, X: Floats) -> SparseRows:
+        """Preferences of rows of the host, on the host."""
+        return self.to_rows(self.embed(to_device(X, self.device))[0])
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes; more where residuals come from the host."""
+        on_host = any(not part.models.has_formula for part in self.parts)
+        return self.width * (17 if on_host else 1)
+
+    def to_rows(self, P: Any) -> SparseRows:
+        """The same as `SparseRows` on the host. Zeros are not stored."""
+        rows, columns = P.nonzero(as_tuple=True)
+        counts = torch.bincount(rows, minlength=len(P)).cpu().numpy()
+        back = torch.full((self.width,), -1, dtype=torch.int64, device=P.device)
+        back[torch.as_tensor(self.real, device=P.device)] = torch.arange(
+            self.n_columns, device=P.device
+        )
+        indices = back[columns].to(torch.int32).cpu().numpy()
+        return SparseRows(
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            indices.astype(index_dtype(self.n_columns)),
+            P[rows, columns].cpu().numpy(),
+            self.n_columns,
+        )
+
+    def from_rows(self, rows: SparseRows) -> Any:
+        """Rows of the host, (n, width)."""
+        P = np.zeros((len(rows), self.width), np.int8)
+        P[np.repeat(np.arange(len(rows)), rows.counts), self.real[rows.indices]] = rows.data
+        return torch.as_tensor(P, device=self.device)
+
+
+def _square_sums(P: Any) -> Any:
+    """(r,) exact sums of squares, as float64."""
+    wide = P.to(torch.int32)
+    return (wide * wide).sum(dim=1, dtype=torch.int64).to(torch.float64)
+
+
+square_sums = compiled(_square_sums)
+
+
+class _Part:
+    """The models of one family."""
+
+    def __init__(
+        self, models: ModelSet, width: int, kernel: Kernel, heaviest: float, device: Any
+    ) -> None:
+        extra = width - len(models)
+        # What fills up the last columns is never within its limit.
+        scale = np.append(models.scale, np.ones(extra))
+        limit = np.append(kernel.cutoff * models.scale, np.full(extra, -1.0))
+        unit = np.append(UNIT * models.weight / heaviest, np.zeros(extra))
+        self.columns = [torch.as_tensor(each, device=device) for each in (scale, limit, unit)]
+        self.models, self.step = DeviceModels(models, width, device), _step(cast(Hashable, kernel))
+
+    def preferences(self, X: Any) -> Any:
+        return self.models.then(self.step, X, *self.columns)
+
+
+@lru_cache(maxsize=32)
+def _step(kernel: Any) -> Any:
+    """Residuals to fixed point: round(unit phi) within the limit, 0 beyond it."""
+
+    def fixed_point(R: Any, scale: Any, limit: Any, unit: Any) -> Any:
+        near = limit >= R
+        # Beyond the limit, infinity must not meet the kernel.
+        phi = kernel(torch.where(near, R, 0.0), scale)
+        return torch.where(near, unit * phi + 0.5, 0.0).to(torch.int8)
+
+    return fixed_point
+
+
+class DeviceOwn:
+    """`OwnModels` on a device: which preferences are a row's own."""
+
+    def __init__(self, own: OwnModels, real: Any, device: Any) -> None:
+        def here(array: Any) -> Any:
+            return torch.as_tensor(np.ascontiguousarray(array), device=device)
+
+        # Ascending as words, so ascending once the order is that of signed integers.
+        self.words = ordered(here(own.words.view(np.int64)))
+        self.points, self.starts = here(own.points), here(own.starts)
+        self.columns = here(real[own.columns])
+
+    def of(self, X: Any) -> tuple[Any, Any]:
+        """Rows of X and columns: every preference of a row for a model of its own."""
+        words = torch.zeros(len(X), dtype=torch.int64, device=X.device)
+        for column in (X + 0.0).T:
+            words = mix(words, column.contiguous().view(torch.int64))
+        at = torch.searchsorted(self.words, ordered(words)).clamp(max=len(self.words) - 1)
+        known = (self.words[at] == ordered(words)) & (self.points[at] == X).all(dim=1)
+        rows = known.nonzero()[:, 0]
+        starts = self.starts[at[rows]]
+        counts = self.starts[at[rows] + 1] - starts
+        total = int(counts.sum())
+        firsts = torch.cumsum(counts, 0) - counts
+        within = torch.arange(total, device=X.device) - torch.repeat_interleave(firsts, counts)
+        columns = self.columns[torch.repeat_interleave(starts, counts) + within]
+        return torch.repeat_interleave(rows, counts), columns

@@ -1,0 +1,1 @@
+"""Files: written atomically, archives of arrays, and tables in every format."""

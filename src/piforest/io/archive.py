@@ -1,0 +1,139 @@
+"""Archives: a zip of arrays and one JSON header, no pickle.
+
+A file appears whole or not at all. The header carries the format's version; a file of another
+version is refused by name. Nothing in a file is trusted: names, types, shapes and sizes are
+checked before anything is unpacked, so that a damaged or hostile one is one clear error.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import zipfile
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from .atomic import whole_file
+
+FORMAT = "piforest-model"
+VERSION = 1
+
+Arrays = dict[str, NDArray[Any]]
+
+_HEADER = "header"
+_NAME = re.compile(r"[a-z][a-z0-9_.]{0,63}\.npy")
+# The most that arrays may take: this much, and so many times the size of the file. A file of
+# constant arrays, which shrink a thousandfold, is written without compression.
+_FREE_BYTES, _RATIO = 64 * 2**20, 64
+_MOST_MEMBERS, _MOST_HEADER = 2000, 16 * 2**20
+
+
+def write_archive(path: str | PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
+    """The arrays, and the header as JSON text beside them."""
+    text = np.array(json.dumps({"format": FORMAT, "version": VERSION, **header}))
+    with whole_file(path) as file:
+        np.savez_compressed(file, header=text, **arrays)  # type: ignore[arg-type]
+        if text.nbytes + sum(array.nbytes for array in arrays.values()) > _limit(file.tell()):
+            file.seek(0)
+            file.truncate()
+            np.savez(file, header=text, **arrays)  # type: ignore[arg-type]
+
+
+def damaged(path: Any, why: Any) -> ValueError:
+    said = " ".join(str(why).split())
+    return ValueError(f"{path} is not a piforest model, or it is damaged: {said}.")
+
+
+def read_archive(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a file that `write_archive` made; a clear error for any other."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a folder, not a file.")
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path}: there is no such file.")
+    with open(path, "rb") as file:
+        size = file.seek(0, 2)
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = _members(archive, size)
+                header = json.loads(str(_array(archive, members.pop(_HEADER))))
+                _check_format(path, header)
+                arrays = {name: _array(archive, member) for name, member in members.items()}
+        except _Refused:
+            raise
+        except zipfile.BadZipFile as error:
+            raise damaged(path, "it is not a zip file, or not a whole one") from error
+        except KeyError as error:
+            raise damaged(path, f"it has no {error}") from error
+        except Exception as error:  # bytes that are no zip, array or JSON fail in any way
+            raise damaged(path, error) from error
+    return header, arrays
+
+
+class _Refused(ValueError):
+    """Said as it should be said."""
+
+
+def _check_format(path: Any, header: Any) -> None:
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise _Refused(f"{path} is not a piforest model: its header names no such format.")
+    if header.get("version") != VERSION:
+        raise _Refused(
+            f"{path} has version {header.get('version')!r} of the model format; this piforest "
+            f"reads version {VERSION}. Update piforest, or save the model again."
+        )
+
+
+def _limit(size: int) -> int:
+    return _FREE_BYTES + _RATIO * size
+
+
+def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """The arrays by name; together no larger than a file of this size can be meant to hold."""
+    listed = archive.infolist()
+    if len(listed) > _MOST_MEMBERS:
+        raise ValueError(f"it has {len(listed)} parts")
+    members: dict[str, zipfile.ZipInfo] = {}
+    for member in listed:
+        if not _NAME.fullmatch(member.filename):
+            raise ValueError(f"it has a part {member.filename[:80]!r}")
+        name = member.filename.removesuffix(".npy")
+        if name in members:
+            raise ValueError(f"it has two parts {name!r}")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"its part {name!r} is packed in another way")
+        members[name] = member
+    total = sum(member.file_size for member in listed)
+    if total > _limit(size):
+        raise ValueError(f"{size} bytes that unpack to {total} are no model")
+    if _HEADER in members and members[_HEADER].file_size > _MOST_HEADER:
+        raise ValueError("its header is too long")
+    return members
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """One array, whose shape and type are read, and must fit its size, before its numbers are."""
+    name = member.filename.removesuffix(".npy")
+    with archive.open(member) as file:
+        version = npy.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"its array {name!r} has another format")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran_order, dtype = read(file)
+        if dtype.hasobject or dtype.names or dtype.kind not in "biufU" or dtype.subdtype:
+            raise ValueError(f"its array {name!r} holds {dtype}")
+        if any(length < 0 for length in shape):
+            raise ValueError(f"its array {name!r} has shape {shape}")
+        nbytes = math.prod(shape) * dtype.itemsize
+        if nbytes != member.file_size - file.tell():
+            raise ValueError(f"its array {name!r} has not the size that it says")
+        content = bytearray(file.read(nbytes))
+        if len(content) != nbytes or file.read(1):
+            raise ValueError(f"its array {name!r} is cut short")
+    array: NDArray[Any] = np.ndarray(shape, dtype, content, order="F" if fortran_order else "C")
+    return array.astype(dtype.newbyteorder("="), copy=False)

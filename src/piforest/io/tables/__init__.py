@@ -1,0 +1,210 @@
+"""Files of points: tables, arrays and scans, told apart by how their names end.
+
+A format is one module with `read_blocks(path, rows, **options)`, an iterator of tables of at
+most so many rows (all in one, if None), and `writer(file, like, suffix)`, something with
+`write(table)` and `close()`, for tables with the columns of `like`; and one line in FORMATS.
+
+>>> import tempfile
+>>> from pathlib import Path
+>>> from piforest.io.tables import read_table, write_table
+>>> folder = tempfile.TemporaryDirectory()
+>>> path = Path(folder.name) / "points.csv"
+>>> _ = path.write_text("name;x;y\\na;1,5;2\\nb;;4\\n")
+>>> table = read_table(path)
+>>> table.names, table.numeric()
+(['name', 'x', 'y'], ['x', 'y'])
+>>> table.numbers(["x", "y"]).tolist()
+[[1.5, 2.0], [nan, 4.0]]
+>>> write_table(path.with_suffix(".parquet"), table)
+>>> folder.cleanup()
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from os import PathLike
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Any
+
+from ..atomic import whole_file
+from .columns import pick_columns, score_names, with_scores
+from .matches import named_matches, read_colmap
+from .table import Table
+
+__all__ = [
+    "FORMATS",
+    "Table",
+    "check_columns",
+    "pick_columns",
+    "read_blocks",
+    "read_matches",
+    "read_table",
+    "score_names",
+    "table_writer",
+    "with_scores",
+    "write_table",
+]
+
+# How a name ends, and the module that knows the format.
+FORMATS = {
+    ".csv": "text",
+    ".csv.gz": "text",
+    ".dat": "text",
+    ".las": "las",
+    ".laz": "las",
+    ".mat": "mat",
+    ".npy": "arrays",
+    ".npz": "arrays",
+    ".parquet": "parquet",
+    ".ply": "ply",
+    ".pq": "parquet",
+    ".tsv": "text",
+    ".tsv.gz": "text",
+    ".txt": "text",
+    ".txt.gz": "text",
+    ".xyz": "xyz",
+}
+_NUMBERS_ONLY = {".npy", ".xyz"}
+_ONLY_READ = {".mat", ".npz"}
+STANDARD_INPUT = "-"
+
+
+def format_of(path: str | PathLike[str]) -> Any:
+    """The module of the format that a name tells."""
+    suffix = _suffix(path)
+    if suffix not in FORMATS:
+        raise ValueError(
+            f"{path}: a name must end in one of {', '.join(sorted(FORMATS))}, so that the format "
+            f"is known; got {suffix!r}."
+        )
+    return _module(suffix)
+
+
+def _suffix(path: str | PathLike[str]) -> str:
+    """How a name ends, in small letters: .csv, and .csv.gz of what is compressed."""
+    suffix = Path(path).suffix.lower()
+    return Path(Path(path).stem).suffix.lower() + suffix if suffix == ".gz" else suffix
+
+
+def _module(suffix: str) -> Any:
+    return importlib.import_module(f".{FORMATS[suffix]}", __name__)
+
+
+def read_table(
+    path: str | PathLike[str], *, columns: Sequence[str] | None = None, **options: Any
+) -> Table:
+    """The table of a file, or of standard input ("-": text).
+
+    columns: read these alone; all, if None.
+    options: of text files delimiter, header (True or False) and decimal, each found out if
+    None; of .npz and .mat files array, the name of the one to read.
+    """
+    return next(_blocks(path, None, columns, options))
+
+
+def read_matches(
+    path: str | PathLike[str], *, pair: tuple[str, str] | None = None, **options: Any
+) -> Table:
+    """Matches between two images: a table with x1, y1, x2, y2 and what else the file has.
+
+    Files as for `read_table`, with these names, or without names and with x1, y1, x2, y2 first;
+    or a COLMAP database (.db), of which `pair` names the two images where it has more.
+    """
+    if Path(path).suffix.lower() in (".db", ".sqlite"):
+        _check_readable(Path(path))
+        return read_colmap(path, pair)
+    if pair is not None:
+        raise ValueError(f"{path}: a pair is chosen from COLMAP databases (.db) only.")
+    return named_matches(read_table(path, **options))
+
+
+def read_blocks(
+    path: str | PathLike[str],
+    rows: int,
+    *,
+    columns: Sequence[str] | None = None,
+    **options: Any,
+) -> Iterator[Table]:
+    """The table of a file in parts of at most so many rows, in constant memory; as `read_table`."""
+    return _blocks(path, rows, columns, options)
+
+
+def _blocks(path: Any, rows: int | None, columns: Any, options: dict[str, Any]) -> Iterator[Table]:
+    place: Path | None = None
+    if str(path) == STANDARD_INPUT:
+        kind = _module(".csv")
+    else:
+        place = Path(path)
+        if place.is_dir():
+            raise IsADirectoryError(f"{path} is a folder, not a file.")
+        kind = format_of(path)
+        _check_readable(place)
+    given = {name: value for name, value in options.items() if value is not None}
+    known = list(inspect.signature(kind.read_blocks).parameters)[2:]
+    for name in given:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise ValueError(f"{path}: {name} is no option of its format; options: {listed}.")
+    blocks: Iterator[Table] = kind.read_blocks(place, rows, **given)
+    return blocks if columns is None else (block.select(columns) for block in blocks)
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: there is no such file.") from None
+    if S_ISDIR(status.st_mode):
+        raise IsADirectoryError(f"{path} is a folder, not a file.")
+    if S_ISREG(status.st_mode) and status.st_size == 0:
+        raise ValueError(f"{path} is empty.")
+
+
+def check_columns(path: str | PathLike[str], table: Table) -> None:
+    """An error where the format that the name tells cannot be written, or holds no such table."""
+    suffix = _suffix(path)
+    if suffix not in FORMATS or suffix in _ONLY_READ:
+        listed = ", ".join(sorted(set(FORMATS) - _ONLY_READ))
+        if suffix in FORMATS:
+            raise ValueError(f"{path}: {suffix} files are only read; write one of {listed}.")
+        raise ValueError(
+            f"{path}: a name must end in one of {listed}, so that the format is known; got "
+            f"{suffix!r}."
+        )
+    if suffix not in _NUMBERS_ONLY or getattr(table.form, "suffix", None) == suffix:
+        return  # a file of the same kind held it
+    for name in table.names:
+        try:
+            table.check_numbers(name)
+        except ValueError as error:
+            raise ValueError(
+                f"{path}: {suffix} files hold numbers only, and {error} Write another format, "
+                "such as .csv."
+            ) from None
+
+
+def write_table(path: str | PathLike[str], table: Table) -> None:
+    """Write a table in the format that the name tells; it appears whole or not at all."""
+    with table_writer(path, table) as writer:
+        writer.write(table)
+
+
+@contextmanager
+def table_writer(path: str | PathLike[str], like: Table) -> Iterator[Any]:
+    """Something with `write(block)` for tables with the columns of `like`, one after another;
+    the file appears whole, when all went well, or not at all."""
+    check_columns(path, like)
+    kind = format_of(path)
+    with whole_file(path) as file:
+        writer = kind.writer(file, like, _suffix(path))
+        try:
+            yield writer
+        except BaseException:
+            with suppress(Exception):  # lets go of the file, which will not stay
+                writer.close()
+            raise
+        writer.close()

@@ -1,0 +1,192 @@
+"""Rows of a file: its columns by name, as they stood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...protocols import Bools, Floats
+
+# Cells of a text file that stand for nothing, in small letters: what pandas takes for missing.
+MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none"))
+# Blocks of wide tables have fewer rows than asked for: so many cells at most.
+_MOST_CELLS = 100_000
+
+
+def block_rows(rows: int | None, columns: int, total: int) -> int:
+    """How many rows of a table with so many columns and `total` rows to hold at once; all of
+    them, if rows is None."""
+    if rows is None:
+        return max(1, total)
+    return max(1, min(rows, total, _MOST_CELLS // max(1, columns)))
+
+
+@dataclass(frozen=True)
+class Table:
+    """What was read, so that it can be written again with nothing changed but what is added."""
+
+    columns: Mapping[str, NDArray[Any]]
+    """name to (n,) values in the order of the file: numbers, or text as it stood"""
+    source: str
+    """the file's name, for messages"""
+    form: Any = None
+    """what else the writer of the same format needs: a delimiter, other parts of a scan"""
+    first_row: int = 1
+    """the number of the first row, as the user counts the rows of the file"""
+    total: int | None = None
+    """how many rows the whole file has, where it says so at its start"""
+    points: tuple[str, ...] = ()
+    """the columns that are the points, where the format says it: x, y, z of a scan"""
+    unnamed: frozenset[str] = frozenset()
+    """columns that have no name in the file: an index, most often; never picked unasked"""
+    decimal: str = "."
+    """what separates the decimals of numbers in text"""
+    _parsed: dict[str, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.columns)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """(n,) the numbers of the rows, as the user counts them: from 1, without the header."""
+        return np.arange(self.first_row, self.first_row + len(self))
+
+    def numeric(self) -> list[str]:
+        """The names of the columns that hold numbers and nothing else, one at least."""
+        return [name for name in self.names if self._is_numeric(name)]
+
+    def numbers(self, names: Sequence[str] | None = None) -> Floats:
+        """(n, d) the named columns (all, if None) as float64; what is missing is nan."""
+        wanted = self.names if names is None else list(names)
+        self.check_names(wanted)
+        X = np.empty((len(self), len(wanted)))
+        for k, name in enumerate(wanted):
+            X[:, k] = self._numbers(name)
+            infinite = np.isinf(X[:, k])
+            if infinite.any():
+                raise ValueError(f"{self._place(infinite, name)} is infinite.")
+        return X
+
+    def filled(self, name: str) -> NDArray[Any]:
+        """(n,) one column as numbers, text too, for files that have no word for nothing: nan,
+        or 0 where the numbers are whole."""
+        column = self.columns[name]
+        if column.dtype.kind in "OUS":
+            return self._numbers(name)
+        return np.asarray(np.ma.filled(column, np.nan if column.dtype.kind == "f" else 0))
+
+    def missing(self, names: Sequence[str] | None = None) -> Bools:
+        """(n,) True for rows without a number in any of the named columns (all, if None)."""
+        return np.asarray(np.isnan(self.numbers(names)).any(axis=1))
+
+    def check_complete(
+        self,
+        names: Sequence[str],
+        way_out: str = "--drop-missing keeps such rows in the output, unscored",
+    ) -> None:
+        """An error that names the first number that is missing in these columns."""
+        for name in names:
+            lost = np.isnan(self._numbers(name))
+            if lost.any():
+                others = self.missing(names).sum() - 1
+                lack = "row lacks" if others == 1 else "rows lack"
+                more = f", and {others} more {lack} one" if others else ""
+                raise ValueError(f"{self._place(lost, name)} has no number{more}; {way_out}.")
+
+    def check_numbers(self, name: str) -> None:
+        """An error that names the first cell of a column that is no number."""
+        self._numbers(name)
+
+    def check_names(self, names: Sequence[str]) -> None:
+        for k, name in enumerate(names):
+            if name not in self.columns:
+                listed = ", ".join(self.names)
+                raise ValueError(f"{self.source} has no column {name!r}; its columns: {listed}.")
+            if name in names[:k]:
+                raise ValueError(f"column {name!r} is named twice; name it once.")
+
+    def with_columns(self, added: Mapping[str, NDArray[Any]]) -> Table:
+        """The same with more columns; one of the same name is replaced where it stands."""
+        return replace(self, columns={**self.columns, **added})
+
+    def select(self, names: Sequence[str]) -> Table:
+        """The named columns alone, in this order."""
+        self.check_names(names)
+        return replace(self, columns={name: self.columns[name] for name in names})
+
+    def _is_numeric(self, name: str) -> bool:
+        column = self.columns[name]
+        if column.dtype.kind in "iuf":
+            return True
+        if column.dtype.kind not in "OUS":
+            return False
+        try:
+            return not np.isnan(self._numbers(name)).all()
+        except ValueError:
+            return False
+
+    def _numbers(self, name: str) -> Floats:
+        """(n,) one column as float64."""
+        if name not in self._parsed:
+            column = self.columns[name]
+            if column.dtype.kind in "OUS":
+                self._parsed[name] = self._parse(name, column)
+            elif column.dtype.kind in "iufb":
+                filled = np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)
+                self._parsed[name] = np.asarray(filled)
+            else:
+                raise ValueError(
+                    f"{self.source}: column {name!r} holds {column.dtype}, not numbers."
+                )
+        return self._parsed[name]
+
+    def _parse(self, name: str, column: NDArray[Any]) -> Floats:
+        values = np.empty(len(column))
+        for k, cell in enumerate(column.tolist()):
+            try:
+                values[k] = number(cell, self.decimal)
+            except (ValueError, TypeError):
+                at = np.arange(len(column)) == k
+                hint = "" if self.decimal == "," else _hint(cell)
+                raise ValueError(
+                    f"{self._place(at, name)} is {cell!r}, not a number{hint}."
+                ) from None
+        return values
+
+    def _place(self, which: Bools, name: str) -> str:
+        """The first of these rows, in words."""
+        return f"{self.source}: row {self.first_row + int(np.argmax(which))} of column {name!r}"
+
+
+def number(cell: Any, decimal: str = ".") -> float:
+    """The number of a cell, nan where it stands for nothing; ValueError for any other text."""
+    if cell is None:
+        return float("nan")
+    if not isinstance(cell, str):
+        return float(cell)
+    try:
+        # float reads 1_000, which no other program does.
+        if "_" not in cell:
+            return float(cell if decimal == "." else cell.replace(decimal, "."))
+    except ValueError:
+        pass
+    if cell.strip().lower() in MISSING:
+        return float("nan")
+    raise ValueError(f"{cell!r} is not a number")
+
+
+def _hint(cell: Any) -> str:
+    """What may be behind a number with a comma."""
+    try:
+        number(str(cell).replace(",", "."))
+    except ValueError:
+        return ""
+    return "; for a decimal comma, say decimal=',' (--decimal)" if "," in str(cell) else ""

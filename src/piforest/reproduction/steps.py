@@ -1,0 +1,120 @@
+"""One scene, and what each step that goes past the paper does to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from ..bands import WIDTHS, log_likelihood_ratios
+from ..datasets import make_lines
+from ..estimators import PIF, PreferenceIsolationForest
+from ..plots import ANOMALOUS, NORMAL, plot_scores, plot_truth
+
+CAPTION = (
+    "Four lines among anomalies. Above: the points; local minimal samples, each at a scale of its "
+    "own; the log-likelihood ratio of a model on a line and of one through anomalies, over the "
+    "half-width of the band; the models, the darker the more telling. Below: the scores of the "
+    "paper's PIF with the true sigma, and of the default without any; the default's scores beside "
+    "those of random points, with the automatic threshold; the structures that it finds."
+)
+
+
+def steps(seed: int) -> Any:
+    """Eight panels, from the points to the structures."""
+    import matplotlib.pyplot as plt
+
+    noise = 0.01
+    X, y = make_lines(4, sizes=[120, 80, 50, 50], noise=noise, random_state=seed, return_X_y=True)
+    detector = PreferenceIsolationForest("line", random_state=seed).fit(X)
+    paper = PIF("line", sigma=noise, random_state=seed).fit(X)
+    figure, axes = plt.subplots(2, 4, figsize=(17, 8.2), layout="constrained")
+    plot_truth(X, y, axes[0, 0], title="the points")
+    _samples(axes[0, 1], X, detector)
+    _bands(axes[0, 2], X, y, detector)
+    _models(axes[0, 3], X, detector)
+    scored = ((axes[1, 0], paper, "PIF, sigma known"), (axes[1, 1], detector, "default"))
+    for ax, each, name in scored:
+        auc = roc_auc_score(y == 0, each.scores_)
+        plot_scores(X, each.scores_, ax, title=f"{name}: AUC {auc:.3f}", colorbar=False)
+    _histogram(axes[1, 2], y, detector)
+    _structures(axes[1, 3], X, detector)
+    return figure
+
+
+def _samples(ax: Any, X: Any, detector: Any) -> None:
+    samples = detector.models_[0].samples
+    ax.scatter(*X.T, s=4, c="#bbbbbb", linewidths=0)
+    for pair in samples[1:160:2]:
+        ax.plot(*X[pair].T, color="#D55E00", lw=0.9)
+    _plain(ax, X, "80 local samples")
+
+
+def _bands(ax: Any, X: Any, y: Any, detector: Any) -> None:
+    models, bands = detector.models_[0], detector.embedding_.bands_[0]
+    of_anomalies = np.flatnonzero((y[models.samples] == 0).all(axis=1))
+    # One of them that is neither better nor worse than most.
+    middle = int(of_anomalies[np.argsort(bands.ratio[of_anomalies])[len(of_anomalies) // 2]])
+    widths = WIDTHS * np.max(bands.width) / WIDTHS[0]
+    for at, colour, name in (
+        (int(np.argmax(bands.ratio)), NORMAL, "on a line"),
+        (middle, ANOMALOUS, "through anomalies"),
+    ):
+        r = models.family.residuals(X, models.params[at][None])[:, 0]
+        k = models.samples.shape[1]
+        inside = np.array([[max(0, int(np.sum(r <= w)) - k)] for w in widths])
+        ratios = log_likelihood_ratios(inside, 1)[:, 0]
+        ax.plot(widths, ratios, "o-", color=colour, label=name)
+    ax.axvline(detector.sigma_ * 2, color="#999999", ls=":", lw=1, label="2 sigma")
+    ax.set_xscale("log")
+    ax.set_xlabel("half-width of the band")
+    ax.set_ylabel("log-likelihood ratio")
+    ax.set_title("how striking is a band?", fontsize=10)
+    ax.legend(fontsize=9, frameon=False)
+
+
+def _models(ax: Any, X: Any, detector: Any) -> None:
+    models = detector.models_[0]
+    order = np.argsort(models.weight)[-400:]
+    share = models.weight[order] / models.weight.max()
+    for weight, theta in zip(share, models.params[order]):
+        point, direction = theta[:2], theta[2:]
+        ends = np.stack([point - 9 * direction, point + 9 * direction])
+        ax.plot(*ends.T, color="black", lw=0.6, alpha=float(0.5 * weight**2), zorder=1)
+    ax.scatter(*X.T, s=4, c="#E69F00", linewidths=0, zorder=2)
+    _plain(ax, X, "the 400 most telling models")
+
+
+def _histogram(ax: Any, y: Any, detector: Any) -> None:
+    edges = np.linspace(detector.scores_.min(), max(detector.scores_.max(), 0.8), 45)
+    common = {"bins": edges, "density": True}
+    ax.hist(detector.scores_[y > 0], color=NORMAL, alpha=0.7, label="normal", **common)
+    ax.hist(detector.scores_[y == 0], color=ANOMALOUS, alpha=0.6, label="anomalous", **common)
+    ax.hist(detector.null_scores_, histtype="step", color="black", label="random points", **common)
+    ax.axvline(-detector.offset_, color="#D55E00", lw=2, label="threshold")
+    ax.set_xlabel("anomaly score")
+    ax.set_yticks([])
+    ax.set_title("labels from a null", fontsize=10)
+    ax.legend(fontsize=9, frameon=False)
+
+
+def _structures(ax: Any, X: Any, detector: Any) -> None:
+    colours = ("#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#F0E442", "#D55E00")
+    ax.scatter(*X.T, s=4, c="#cccccc", linewidths=0)
+    for k, structure in enumerate(detector.structures_):
+        points, colour = X[structure.members], colours[k % len(colours)]
+        ax.scatter(*points.T, s=9, c=colour, linewidths=0, label=str(structure.support))
+    _plain(ax, X, f"{len(detector.structures_)} structures, by their points")
+    ax.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=6)
+
+
+def _plain(ax: Any, X: Any, title: str) -> None:
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = 0.03 * (high - low)
+    ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
+    ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
+    ax.set_aspect("equal")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_title(title, fontsize=10)

@@ -1,0 +1,262 @@
+"""`piforest detect`: what it finds, tells and writes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from cli_runs import line_scene, put_lines, rows_of, run
+from piforest import PreferenceIsolationForest
+from piforest.datasets import make_cones, make_regressions, make_segments
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return line_scene()
+
+
+@pytest.fixture
+def lines(scene, tmp_path):
+    return put_lines(tmp_path / "lines.csv", *scene)
+
+
+def test_scores_stand_beside_the_columns_of_the_file(lines, scene, tmp_path, capsys):
+    out = tmp_path / "scores.csv"
+    code, told, err = run(capsys, "detect", lines, "--family", "line", "--out", out)
+    assert (code, err) == (0, "")
+    before, after = rows_of(lines), rows_of(out)
+    assert list(after[0]) == ["id", "x", "y", "note", "score", "anomaly"]
+    assert [{k: row[k] for k in row if k not in ("score", "anomaly")} for row in after] == before
+    X, y = scene
+    expected = PreferenceIsolationForest("line", random_state=0).fit(X)
+    assert np.array_equal([float(row["score"]) for row in after], expected.scores_)
+    flagged = np.array([row["anomaly"] for row in after])
+    assert np.array_equal(flagged == "1", expected.labels_ == -1)
+    assert set(flagged) == {"0", "1"}
+    assert roc_auc_score(y == 0, expected.scores_) > 0.95
+    assert "257 in columns x, y of" in told
+    assert "structures  3" in told
+    assert f"wrote {out}" in told
+
+
+def test_the_summary_lists_the_most_anomalous_rows_with_their_values(lines, scene, capsys):
+    _, told, _ = run(capsys, "detect", lines, "--family", "line")
+    X, _ = scene
+    worst = int(PreferenceIsolationForest("line", random_state=0).fit(X).scores_.argmax())
+    first = told.split("most anomalous rows\n")[1].splitlines()[1].split()
+    assert first[0] == str(worst + 1)
+    assert first[2:5] == [f"s{worst:03d}", f"{X[worst, 0]:.4f}", f"{X[worst, 1]:.4f}"]
+    assert len(told.split("most anomalous rows\n")[1].splitlines()) == 11
+
+
+def test_numbers_written_with_all_digits_keep_their_exponent(scene, tmp_path, capsys):
+    X, path = scene[0], tmp_path / "long.csv"
+    np.savetxt(path, X, delimiter=",", header="x,y", comments="")  # 8.54...e-01
+    _, told, _ = run(capsys, "detect", path, "--family", "line")
+    shown = told.split("most anomalous rows\n")[1].splitlines()[1:]
+    assert len(shown) == 10
+    for line in shown:
+        number, _, *values = line.split()
+        assert np.allclose([float(each) for each in values], X[int(number) - 1], rtol=1e-4)
+
+
+def test_json_is_one_object_and_nothing_else(lines, tmp_path, capsys):
+    out = tmp_path / "scores.csv"
+    code, told, err = run(capsys, "detect", lines, "--family", "line", "--json", "--out", out)
+    answer = json.loads(told)
+    assert (code, err) == (0, "")
+    assert answer["points"] == 257
+    assert answer["columns"] == ["x", "y"]
+    assert answer["sigma_source"] == "estimated"
+    assert answer["anomalies"] == sum(row["anomaly"] == "1" for row in rows_of(out))
+    assert len(answer["structures"]) == 3
+    assert answer["written"] == {"out": str(out)}
+    first = answer["most_anomalous"][0]
+    row = rows_of(lines)[first["row"] - 1]
+    assert first["values"] == {**row, "x": float(row["x"]), "y": float(row["y"])}
+
+
+def test_threads_change_nothing_and_seeds_do(lines, capsys):
+    answers = []
+    for extra in (["--jobs", "1"], ["--jobs", "2"], ["--seed", "1"]):
+        answer = json.loads(run(capsys, "detect", lines, "--family", "line", "--json", *extra)[1])
+        answer.pop("seconds")
+        answers.append(answer)
+    assert answers[0] == answers[1]
+    assert answers[0] != answers[2]
+
+
+def test_another_device_finds_the_same(lines, tmp_path, capsys):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    answers = []
+    for device in ("cpu", "torch"):
+        model, out = tmp_path / f"{device}.pif", tmp_path / f"{device}.csv"
+        options = ["--device", device, "--json", "--model", model, "--out", out]
+        answer = json.loads(run(capsys, "detect", lines, "--family", "line", *options)[1])
+        answers.append((answer["anomalies"], answer["sigma"], len(answer["structures"])))
+        scored = tmp_path / f"again_{device}.csv"
+        assert run(capsys, "score", lines, "--model", model, "--out", scored, "--quiet")[0] == 0
+        assert [row["anomaly"] for row in rows_of(scored)] == [r["anomaly"] for r in rows_of(out)]
+    assert answers[0] == answers[1]
+
+
+def test_quiet_prints_nothing(lines, tmp_path, capsys):
+    out = tmp_path / "scores.csv"
+    assert run(capsys, "detect", lines, "--family", "line", "--quiet", "--out", out) == (0, "", "")
+    assert out.exists()
+
+
+def test_standard_input_is_read_as_text(lines, tmp_path, capsys, monkeypatch):
+    piped = io.TextIOWrapper(io.BufferedReader(io.BytesIO(lines.read_bytes())))
+    monkeypatch.setattr(sys, "stdin", piped)
+    out = tmp_path / "scores"
+    code, _, err = run(capsys, "detect", "-", "--family", "line", "--out", out)
+    assert (code, err) == (0, "")
+    assert len(rows_of(tmp_path / "scores.csv")) == 257
+
+
+@pytest.mark.parametrize("ending", ["tsv", "parquet", "npy", "ply", "xyz"])
+def test_the_name_tells_the_format_of_the_output(ending, scene, tmp_path, capsys):
+    from piforest.io.tables import read_table
+
+    np.save(tmp_path / "points.npy", scene[0])
+    out = tmp_path / f"scores.{ending}"
+    assert run(capsys, "detect", tmp_path / "points.npy", "--family", "line", "--out", out)[0] == 0
+    table = read_table(out)
+    last = np.asarray(table.numbers())[:, -2:]
+    assert len(table) == 257
+    expected = PreferenceIsolationForest("line", random_state=0).fit(scene[0])
+    assert last[:, 0] == pytest.approx(expected.scores_)
+    assert np.array_equal(last[:, 1] == 1, expected.labels_ == -1)
+
+
+def test_without_an_ending_the_output_has_that_of_the_file(scene, tmp_path, capsys):
+    np.savetxt(tmp_path / "points.tsv", scene[0], delimiter="\t")
+    code, told, _ = run(
+        capsys, "detect", tmp_path / "points.tsv", "--family", "line", "--out", tmp_path / "scores"
+    )
+    assert code == 0
+    assert "\t" in (tmp_path / "scores.tsv").read_text()
+    assert "scores.tsv" in told
+
+
+def test_a_file_that_has_a_score_keeps_it(lines, tmp_path, capsys):
+    once, twice = tmp_path / "once.csv", tmp_path / "twice.csv"
+    run(capsys, "detect", lines, "--family", "line", "--out", once)
+    code, told, _ = run(capsys, "detect", once, "--family", "line", "--out", twice, "--json")
+    assert code == 0
+    answer = json.loads(told)
+    assert answer["columns"] == ["x", "y"]  # the first answer is no coordinate
+    assert answer["score_columns"] == ["piforest_score", "piforest_anomaly"]
+    for row in rows_of(twice):
+        assert row["score"] == row["piforest_score"]
+
+
+def test_rows_without_a_number_are_an_error_or_stay_unscored(lines, tmp_path, capsys):
+    text = lines.read_text().splitlines()
+    text[17] = "s016,,0.5,gone"
+    text[30] = "s029,0.5,nan,gone"
+    lines.write_text("\n".join(text) + "\n")
+    code, told, err = run(capsys, "detect", lines, "--family", "line")
+    assert (code, told) == (1, "")
+    assert "row 17 of column 'x' has no number, and 1 more" in err
+    assert "--drop-missing" in err
+    out = tmp_path / "scores.csv"
+    code, told, _ = run(capsys, "detect", lines, "--family", "line", "--drop-missing", "--out", out)
+    assert code == 0
+    assert "255 in columns x, y" in told
+    assert "2 rows lack a number" in told
+    after = rows_of(out)
+    assert [k + 1 for k, row in enumerate(after) if row["score"] == ""] == [17, 30]
+    assert (after[16]["anomaly"], after[16]["id"], after[28]["anomaly"]) != ("", "s016", "")
+
+
+def test_all_outputs_are_written(lines, tmp_path, capsys):
+    files = {"out": "s.csv", "report": "r.html", "plot": "p.png", "model": "m.pif"}
+    out = [f"--{name}={tmp_path / file}" for name, file in files.items()]
+    code, told, err = run(capsys, "detect", lines, "--family", "line", *out)
+    assert (code, err) == (0, "")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "r.html").read_text()
+    assert "piforest detect" in page
+    assert "lines.csv" in page
+    loaded = PreferenceIsolationForest.load(tmp_path / "m.pif")
+    assert list(loaded.feature_names_in_) == ["x", "y"]
+    assert {path.name for path in tmp_path.iterdir()} == {"lines.csv", *files.values()}
+    for name in files.values():
+        assert name in told.splitlines()[-1]
+
+
+SCENES = {
+    "polynomial_regression": make_regressions(n_features=2, random_state=0).data,
+    "vanishing_point": make_segments(2, sizes=30, random_state=0).data,
+    "cone": make_cones(2, sizes=60, random_state=0).data,
+    "hyperplane": np.random.default_rng(0).normal(size=(60, 5)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:no structure")
+@pytest.mark.parametrize("family", SCENES)
+def test_rows_of_every_kind_can_be_drawn(family, tmp_path, capsys):
+    np.save(tmp_path / "points.npy", SCENES[family])
+    plot = tmp_path / "p.png"
+    code, _, err = run(
+        capsys, "detect", tmp_path / "points.npy", "--family", family, "--plot", plot, "--quiet"
+    )
+    assert (code, err) == (0, "")
+    assert plot.stat().st_size > 10_000
+
+
+def test_progress_is_shown_on_a_terminal_alone(lines):
+    command = [sys.executable, "-m", "piforest", "detect", str(lines), "--family", "line"]
+    plain = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert plain.stderr == ""
+    for extra, shown in (([], True), (["--json"], False)):
+        ours, theirs = pty.openpty()
+        subprocess.run(
+            [*command, *extra], stdout=subprocess.PIPE, stderr=theirs, text=True, check=True
+        )
+        os.close(theirs)
+        told = b""
+        try:
+            while part := os.read(ours, 4096):
+                told += part
+        except OSError:
+            pass  # the other end is closed: so Linux says that all was read
+        os.close(ours)
+        assert (b"piforest: 100 trees" in told) == shown
+
+
+def test_warnings_are_one_line_without_pythons_place(tmp_path, capsys):
+    X = np.random.default_rng(0).uniform(size=(40, 2))
+    np.save(tmp_path / "noise.npy", X)
+    code, _, err = run(capsys, "detect", tmp_path / "noise.npy", "--family", "line")
+    assert code == 0
+    assert err.startswith("piforest: warning: no structure of family 'line' stands out")
+    assert err.count("\n") == 1
+    assert ".py" not in err
+    assert run(capsys, "detect", tmp_path / "noise.npy", "--family", "line", "--quiet")[2] == ""
+
+
+def test_options_reach_the_family_and_the_detector(lines, tmp_path, capsys):
+    code, told, _ = run(
+        capsys, "detect", lines, "--family", "line,polynomial", "--option", "degree=1",
+        "--sigma", "0.02", "--contamination", "0.25", "--models", "900", "--trees", "20",
+        "--model", tmp_path / "m.pif", "--json",
+    )  # fmt: skip
+    answer = json.loads(told)
+    assert code == 0
+    assert (answer["sigma"], answer["sigma_source"], answer["models"]) == (0.02, "given", 900)
+    assert answer["family"] == ["line", "polynomial"]
+    assert 0.2 < answer["anomalies"] / answer["points"] <= 0.25
+    detector = PreferenceIsolationForest.load(tmp_path / "m.pif")
+    assert detector.models_[1].family.degree == 1
+    assert detector.n_estimators == 20

@@ -1,0 +1,201 @@
+"""`piforest detect` where something is wrong: one line, an exit code, and no half file."""
+
+from __future__ import annotations
+
+import errno
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from cli_runs import line_scene, put_lines, rows_of, run
+from piforest import PreferenceIsolationForest
+from piforest.apps import cli
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return line_scene()
+
+
+@pytest.fixture
+def lines(scene, tmp_path):
+    return put_lines(tmp_path / "lines.csv", *scene)
+
+
+CASES = {
+    "no file": (None, [], "nothing.csv: there is no such file"),
+    "an empty file": ("", [], "is empty"),
+    "a header alone": ("x,y\n", [], "no rows"),
+    "text among numbers": ("x,y\n1,2\n3,abc\n4,5\n", [], r"row 2 of column 'y' is 'abc', not a"),
+    "one row": ("x,y\n1,2\n", [], "1 row with all of its numbers, at least 2 are needed"),
+    "the same point": ("x,y\n" + "1,1\n" * 6, [], "all 6 points are identical"),
+    "no such column": ("x,y\n1,2\n3,4\n", ["--columns", "x,z"], "no column 'z'"),
+    "too few points": ("x,y\n1,2\n3,4\n", ["--family", "circle"], "at least 3 points, got 2"),
+    "too many columns": (
+        "a,b,c\n1,2,3\n4,5,6\n7,8,9\n", ["--family", "circle"], "needs 2 columns, and .* has 3",
+    ),
+    "no such family": ("x,y\n1,2\n3,4\n", ["--family", "lin"], "Did you mean 'line'"),
+    "no such option": ("x,y\n1,2\n3,4\n", ["--option", "degree=2"], "no option 'degree'"),
+    "options of none of them": (
+        "x,y\n1,2\n3,4\n", ["--family", "line,circle", "--option", "degree=2"],
+        "none of the families line, circle has an option 'degree'",
+    ),
+    "an unknown format": ("x,y\n1,2\n3,4\n", ["--out", "a.xlsx"], "a.xlsx: a name must end in"),
+    "a format that is only read": ("x,y\n1,2\n3,4\n", ["--out", "a.mat"], "a.mat: .mat files are"),
+    "no folder": ("x,y\n1,2\n3,4\n", ["--out", "a/b.csv"], "there is no folder a"),
+    "one name for two": (
+        "x,y\n1,2\n3,4\n", ["--out", "a.csv", "--model", "./a.csv"], "named for two outputs",
+    ),
+    "text in an array": (
+        "i,x,y\na,1,2\nb,3,4\nc,5,7\n", ["--out", "a.npy"], "row 1 of column 'i' is 'a'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
+    text, extra, message = CASES[name]
+    monkeypatch.chdir(tmp_path)
+    file = "nothing.csv" if text is None else "points.csv"
+    if text is not None:
+        (tmp_path / file).write_text(text)
+    family = [] if "--family" in extra else ["--family", "line"]
+    code, told, err = run(capsys, "detect", file, *family, *extra)
+    assert code == (2 if name == "no such family" else 1)
+    assert told == "" or name == "the same point"  # which the first models tell
+    assert err.startswith("piforest: ")
+    assert err.count("\n") == 1
+    with pytest.raises(AssertionError, match=message):
+        raise AssertionError(err)
+    assert [path.name for path in tmp_path.iterdir()] in ([], [file])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--family", "line", "--sigma", "0"], ["--family", "line", "--contamination", "2"],
+     ["--family", "line", "--plot", "a.gif"], ["--family", "line", "--report", "a.txt"],
+     ["--family", "line", "--option", "degree"]],
+)  # fmt: skip
+def test_a_command_that_is_not_understood_exits_with_two(arguments, lines):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["detect", str(lines), *arguments])
+    assert stopped.value.code == 2
+
+
+def nothing_is_fitted(monkeypatch):
+    def fit(self, X):
+        raise AssertionError("the work began")
+
+    monkeypatch.setattr(PreferenceIsolationForest, "fit", fit)
+
+
+@pytest.mark.parametrize("option", ["--out", "--report", "--plot", "--model"])
+def test_no_file_is_overwritten_unasked_and_that_is_said_before_the_work(
+    option, lines, tmp_path, capsys, monkeypatch
+):
+    name = {"--out": "a.csv", "--report": "a.html", "--plot": "a.png", "--model": "a.pif"}[option]
+    (tmp_path / name).write_text("mine")
+    with monkeypatch.context() as patched:
+        nothing_is_fitted(patched)
+        code, _, err = run(capsys, "detect", lines, "--family", "line", option, tmp_path / name)
+    assert code == 1
+    assert "is there already; --force overwrites it" in err
+    assert (tmp_path / name).read_text() == "mine"
+    code, _, _ = run(
+        capsys, "detect", lines, "--family", "line", option, tmp_path / name, "--force"
+    )
+    assert code == 0
+    assert (tmp_path / name).read_bytes()[:4] != b"mine"
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "arguments"),
+    [("matplotlib", "plots", ["--plot", "a.png"]), ("pyarrow", "cli", ["--out", "a.parquet"]),
+     ("laspy", "cloud", ["--out", "a.laz"])],
+)  # fmt: skip
+def test_a_missing_extra_is_said_before_the_work(
+    module, extra, arguments, scene, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    np.save("points.npy", scene[0])
+    nothing_is_fitted(monkeypatch)
+    for name in [each for each in sys.modules if each.split(".")[0] == module]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, module, None)
+    code, _, err = run(capsys, "detect", "points.npy", "--family", "line", *arguments)
+    assert code == 1
+    assert f"pip install 'piforest[{extra}]'" in err
+    assert err.count("\n") == 1
+
+
+def test_a_full_disk_leaves_no_half_file(lines, tmp_path, capsys, monkeypatch):
+    from piforest.io.tables import text
+
+    whole = text.writer.write
+
+    def full(self, table):
+        whole(self, table)
+        if len(table) > 1:  # not the rehearsal
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(text.writer, "write", full)
+    code, _, err = run(
+        capsys, "detect", lines, "--family", "line", "--out", tmp_path / "scores.csv"
+    )
+    assert code == 1
+    assert "No space left on device" in err
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
+
+
+def test_an_interruption_while_writing_leaves_no_half_file(lines, tmp_path, capsys, monkeypatch):
+    from piforest.io.tables import text
+
+    whole = text.writer.write
+    calls = []
+
+    def interrupted(self, table):
+        whole(self, table)
+        calls.append(len(table))
+        if len(table) > 1:  # not the rehearsal
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(text.writer, "write", interrupted)
+    code, _, err = run(
+        capsys, "detect", lines, "--family", "line", "--out", tmp_path / "scores.csv"
+    )
+    assert (code, err) == (130, "piforest: interrupted\n")
+    assert calls == [1, 257]
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
+
+
+def test_ctrl_c_ends_a_run_with_130_and_no_file(tmp_path):
+    np.save(tmp_path / "many.npy", np.random.default_rng(0).normal(size=(200_000, 3)))
+    command = [sys.executable, "-m", "piforest", "detect", "many.npy", "--family", "plane",
+               "--out", "scores.csv", "--plot", "p.png", "--model", "m.pif"]  # fmt: skip
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert "200,000 in columns" in running.stdout.readline()  # the work begins
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=120)
+    assert (running.returncode, err) == (130, "piforest: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["many.npy"]
+
+
+def test_a_reader_that_has_seen_enough_does_not_cost_the_files(lines, tmp_path):
+    out = tmp_path / "scores.csv"
+    command = f"{sys.executable} -m piforest detect {lines} --family line --out {out} | head -n 1"
+    told = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert told.stdout.count("\n") == 1
+    assert told.stderr == ""
+    assert len(rows_of(out)) == 257
+
+
+def test_an_unknown_device_is_told(lines, capsys):
+    code, _, err = run(capsys, "detect", lines, "--family", "line", "--device", "gpu")
+    assert code == 1
+    assert "device must be 'cpu', 'cuda', 'cuda:N', 'auto' or 'torch', got 'gpu'." in err

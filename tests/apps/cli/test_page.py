@@ -1,0 +1,55 @@
+"""docs/command_line.md: what it shows is what the commands print."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from piforest.apps import cli
+
+PAGE = (Path(__file__).parents[3] / "docs" / "command_line.md").read_text()
+
+
+def shown():
+    """(command, what the page says that it prints), in the order of the page."""
+    for block in re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, printed = part.partition("\n")
+            yield command, printed
+
+
+def told(text, command):
+    """Without what differs between runs: times; for images all numbers, which are OpenCV's."""
+    text = re.sub(r"^time .*$", "time", text, flags=re.MULTILINE)
+    if command.startswith("piforest matches"):
+        text = re.sub(r" +", " ", re.sub(r"[\d.,]+", "#", text.split("structures")[0]))
+    return text
+
+
+def test_every_example_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("cv2")
+    pytest.importorskip("plyfile")
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"^```python\n(import csv.*?)```", PAGE, re.DOTALL | re.MULTILINE)
+    exec(code, {})
+    commands = list(shown())
+    assert len(commands) >= 7
+    for command, printed in commands:
+        assert cli.main(shlex.split(command)[1:]) == 0
+        output = capsys.readouterr().out
+        if printed.endswith("...\n"):
+            assert output.startswith(printed.removesuffix("...\n"))
+        else:
+            assert told(output, command) == told(printed, command)
+    (rows,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    assert (tmp_path / "scores.csv").read_text().startswith(rows)
+
+
+def test_every_command_and_exit_code_is_on_the_page():
+    for command in cli.COMMANDS:
+        assert re.search(rf"`(piforest )?{command}[ `]", PAGE), command
+    for line in re.findall(r"^  (\d+)  +(\w+)", cli._EPILOG, re.MULTILINE):
+        assert f"| {line[0]} |" in PAGE

@@ -1,0 +1,389 @@
+"""Folders of Parquet files on a cluster that was started from the command line."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("distributed")
+pq = pytest.importorskip("pyarrow.parquet")
+
+from piforest import PreferenceIsolationForest  # noqa: E402
+from piforest.apps import cli  # noqa: E402
+from piforest.apps import folder as _folder  # noqa: E402
+from piforest.apps.folder import score_folder  # noqa: E402
+from piforest.datasets import make_lines  # noqa: E402
+from piforest.engines.dask import _cluster, connect  # noqa: E402
+from piforest.io.atomic import whole_file  # noqa: E402
+
+SMALL = {"n_models": 150, "n_estimators": 5, "max_samples": 32, "pool_size": 100}
+WAIT = 120
+
+
+def command(*args, folder):
+    environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": f"{WAIT}s"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "dask", *map(str, args)], cwd=folder, env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def end(process):
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(20)
+
+
+def worker(folder):
+    return command(
+        "worker", "--scheduler-file", folder / "scheduler.json", "--nthreads", 1, "--no-nanny",
+        "--no-dashboard", "--local-directory", folder / "spill", folder=folder,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """`dask scheduler` and two `dask worker`s; their address, and the workers."""
+    folder = tmp_path_factory.mktemp("cluster")
+    started = [
+        command(
+            "scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--no-show",
+            "--scheduler-file", folder / "scheduler.json", folder=folder,
+        )
+    ]  # fmt: skip
+    try:
+        limit = time.monotonic() + WAIT
+        while not (folder / "scheduler.json").exists():
+            assert started[0].poll() is None, "dask scheduler ended"
+            assert time.monotonic() < limit, "dask scheduler did not start"
+            time.sleep(0.1)
+        started += [worker(folder) for _ in range(2)]
+        address = json.loads((folder / "scheduler.json").read_text())["address"]
+        with connect(address, timeout=WAIT) as client:
+            client.wait_for_workers(2, timeout=WAIT)
+        yield address, started
+    finally:
+        for process in reversed(started):
+            end(process)
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with connect(cluster[0], timeout=WAIT) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def table():
+    X = make_lines(3, sizes=300, noise=0.01, anomaly_share=0.25, random_state=0).data
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    return frame.assign(name=[f"row {k}" for k in range(len(X))])
+
+
+@pytest.fixture(scope="module")
+def detector(table):
+    return PreferenceIsolationForest("line", random_state=0, **SMALL).fit(table[["a", "b"]])
+
+
+@pytest.fixture
+def source(table, tmp_path):
+    """Three files, one of them in a folder of its own, and one without rows."""
+    folder = tmp_path / "in"
+    (folder / "day=2").mkdir(parents=True)
+    for name, rows in FILES.items():
+        table.iloc[rows].to_parquet(folder / name, row_group_size=150, index=False)
+    (folder / "_SUCCESS").touch()
+    return folder
+
+
+FILES = {
+    "day=2/part0.parquet": slice(0, 400),
+    "part1.parquet": slice(400, 800),
+    "part2.parquet": slice(800, 1200),
+    "part3.parquet": slice(0, 0),
+}
+
+
+def run(detector, source, client, **changes):
+    options = {"model": "m", **changes}
+    out = source.parent / "out"
+    return score_folder(detector, source, out, lambda: client, ["a", "b"], **options)
+
+
+def check(out, table, detector, names=FILES):
+    scores = detector.anomaly_score(table[["a", "b"]])
+    for name in names:
+        found = pd.read_parquet(out / name)
+        expected = table.iloc[FILES[name]]
+        assert found.columns.tolist() == ["a", "b", "name", "score", "anomaly"]
+        assert found["name"].tolist() == expected["name"].tolist()
+        assert np.array_equal(found["score"], scores[FILES[name]])
+        assert np.array_equal(found["anomaly"], scores[FILES[name]] > -detector.offset_)
+
+
+def test_every_file_gets_its_scores(client, detector, table, source, monkeypatch):
+    monkeypatch.setattr(_folder, "TASK_ROWS", 60)
+    seen = []
+    report = run(detector, source, client, watch=lambda report: seen.append(report.seen))
+    assert sorted(report.done) == list(FILES)
+    assert seen == [1, 2, 3, 4]
+    assert report.counts.rows == len(table)
+    assert report.counts.anomalies == np.sum(detector.predict(table[["a", "b"]]) == -1)
+    check(source.parent / "out", table, detector)
+    groups = pq.ParquetFile(source.parent / "out" / "part1.parquet").metadata.num_row_groups
+    assert groups == 3
+
+
+def test_a_second_run_does_what_is_left(client, detector, table, source):
+    run(detector, source, client)
+    out = source.parent / "out"
+    (out / "part1.parquet").unlink()
+    before = {name: (out / name).stat().st_mtime_ns for name in FILES if name != "part1.parquet"}
+    report = run(detector, source, client)
+    assert report.done == ["part1.parquet"]
+    assert sorted(report.skipped) == sorted(before)
+    assert {name: (out / name).stat().st_mtime_ns for name in before} == before
+    check(out, table, detector)
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_done(
+    client, detector, table, source
+):
+    (source / "part1.parquet").write_bytes(b"PAR1 nothing of the kind")
+    whole = (source / "part2.parquet").read_bytes()
+    # The footer can be read, the rows cannot.
+    cut = 4 + len(whole) // 4
+    (source / "part2.parquet").write_bytes(b"PAR1" + bytes(cut - 4) + whole[cut:])
+    table[["a"]].to_parquet(source / "part4.parquet")
+    report = run(detector, source, client)
+    assert sorted(report.done) == ["day=2/part0.parquet", "part3.parquet"]
+    assert sorted(report.failed) == ["part1.parquet", "part2.parquet", "part4.parquet"]
+    assert "part1.parquet cannot be read" in report.failed["part1.parquet"]
+    assert "has no column 'b'" in report.failed["part4.parquet"]
+    out = source.parent / "out"
+    left = [path.name for path in out.rglob("*") if path.is_file()]
+    assert sorted(left) == ["part0.parquet", "part3.parquet"]
+    check(out, table, detector, report.done)
+
+
+def test_rows_without_numbers_fail_their_file_or_stay_unscored(client, detector, table, source):
+    holes = table.iloc[400:800].copy()
+    holes.iloc[250, 1] = np.nan
+    holes.to_parquet(source / "part1.parquet", row_group_size=150, index=False)
+    report = run(detector, source, client)
+    assert "row 251 of column 'b' has no number" in report.failed["part1.parquet"]
+    report = run(detector, source, client, drop_missing=True)
+    assert report.done == ["part1.parquet"]
+    assert report.counts.skipped == 1
+    # The others lack no number, and are the same either way.
+    assert len(report.skipped) == 3
+    found = pd.read_parquet(source.parent / "out" / "part1.parquet")
+    assert found["score"].isna().tolist() == holes["b"].isna().tolist()
+    report = run(detector, source, client)
+    assert "other settings" in report.failed["part1.parquet"]
+
+
+def test_files_of_another_model_are_kept_unless_forced(client, detector, table, source):
+    run(detector, source, client)
+    other = PreferenceIsolationForest("line", random_state=1, **SMALL).fit(table[["a", "b"]])
+    report = run(other, source, client, model="another")
+    assert sorted(report.failed) == list(FILES)
+    told = "from other data, another model or other settings; --force"
+    assert told in report.failed["part1.parquet"]
+    check(source.parent / "out", table, detector)
+    assert sorted(run(other, source, client, model="another", force=True).done) == list(FILES)
+    check(source.parent / "out", table, other)
+
+
+def test_files_of_another_threshold_are_kept_unless_forced(client, detector, table, source):
+    run(detector, source, client)
+    other = copy.copy(detector).set_threshold(-detector.offset_ * 0.9)
+    report = run(other, source, client)
+    assert sorted(report.failed) == list(FILES)
+    assert "other settings; --force" in report.failed["part1.parquet"]
+    check(source.parent / "out", table, detector)
+    assert sorted(run(other, source, client, force=True).done) == list(FILES)
+    check(source.parent / "out", table, other)
+    assert sorted(run(other, source, client).skipped) == list(FILES)
+
+
+def test_only_what_is_left_of_the_same_file_is_removed(tmp_path):
+    target = tmp_path / "a[b]*.parquet"
+    with whole_file(target):
+        [left] = tmp_path.iterdir()
+    left.touch()
+    names = [
+        ".a[b]*.parquet.mine", ".a[b]*.parquet.12345678.parquet", ".a[b]*c.parquet.12345678",
+        ".ab.parquet.12345678", target.name,
+    ]  # fmt: skip
+    for name in names:
+        (tmp_path / name).touch()
+    _folder._remove_left_over(target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
+
+
+def no_cluster():
+    raise AssertionError("nothing is to be done")
+
+
+def test_where_all_is_done_no_cluster_is_asked_for(client, detector, source):
+    run(detector, source, client)
+    (source / "part4.parquet").write_bytes(b"no Parquet file")
+    out = source.parent / "out"
+    report = score_folder(detector, source, out, no_cluster, ["a", "b"], model="m")
+    assert report.skipped == list(FILES)
+    assert list(report.failed) == ["part4.parquet"]
+
+
+def test_what_cannot_be_is_said_before_the_work(detector, tmp_path):
+    client = no_cluster
+    with pytest.raises(NotADirectoryError, match="is no folder of Parquet files"):
+        score_folder(detector, tmp_path / "a", tmp_path / "b", client, ["a", "b"], model="m")
+    with pytest.raises(FileNotFoundError, match="has no Parquet files"):
+        score_folder(detector, tmp_path, tmp_path / "b", client, ["a", "b"], model="m")
+    (tmp_path / "a.parquet").touch()
+    for out in (tmp_path, tmp_path / "scored"):
+        with pytest.raises(ValueError, match="output folder must lie outside of"):
+            score_folder(detector, tmp_path, out, client, ["a", "b"], model="m")
+
+
+def command_line(*args):
+    return cli.main(["score", *map(str, args)])
+
+
+@pytest.fixture
+def model(detector, tmp_path):
+    detector.save(tmp_path / "model.pif")
+    return tmp_path / "model.pif"
+
+
+def test_the_command_line_scores_a_folder_and_goes_on_where_it_stopped(
+    cluster, detector, table, source, model, capsys
+):
+    out = source.parent / "out"
+    asked = (source, "--model", model, "--out", out, "--dask", cluster[0])
+    (source / "part2.parquet").rename(source.parent / "later.parquet")
+    (source / "part2.parquet").write_bytes(b"no Parquet file")
+    assert command_line(*asked) == 1
+    told = capsys.readouterr()
+    assert told.err.splitlines() == [told.err.strip()]
+    assert told.err.startswith("piforest: part2.parquet failed: ")
+    assert "files       3 of 4 scored" in told.out
+    assert "rows        800 in columns a, b" in told.out
+    (source.parent / "later.parquet").replace(source / "part2.parquet")
+    assert command_line(*asked, "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["done"] == ["part2.parquet"]
+    assert answer["skipped"] == [name for name in FILES if name != "part2.parquet"]
+    assert answer["rows"] == 400
+    check(out, table, detector)
+    # Nobody answers there, and nobody has to.
+    assert command_line(*asked[:-1], "tcp://127.0.0.1:9") == 0
+    told = capsys.readouterr()
+    assert "files       0 of 4 scored; 4 were finished before" in told.out
+    assert "cluster" not in told.out
+    assert told.err == ""
+
+
+def test_a_cluster_of_this_machine_is_started_and_ended(detector, table, source, model, tmp_path):
+    table.iloc[:9].assign(b=np.nan).to_parquet(source / "part4.parquet", index=False)
+    command = [
+        sys.executable, "-m", "piforest", "score", source, "--model", model, "--out",
+        tmp_path / "out", "--dask", "local", "--jobs", "2",
+    ]  # fmt: skip
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert told.returncode == 1, told.stderr
+    # What Dask may have to say when it ends is not asked for here.
+    ours = [line for line in told.stderr.splitlines() if line.startswith("piforest: ")]
+    assert len(ours) == 1
+    assert ours[0].startswith("piforest: part4.parquet failed: ")
+    assert str(Path(_folder.__file__).parents[1]) not in told.stderr, "a traceback of ours"
+    assert "Compute Failed" not in told.stderr, "workers tell what we tell"
+    assert "cluster     2 workers, 2 threads" in told.stdout
+    check(tmp_path / "out", table, detector)
+
+
+def test_a_scheduler_that_is_not_there_is_one_line_on_the_command_line(
+    source, model, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(_cluster, "TIMEOUT", 1.0)
+    asked = (source, "--model", model, "--out", tmp_path / "out")
+    assert command_line(*asked, "--dask", "tcp://127.0.0.1:9") == 1
+    told = capsys.readouterr()
+    assert told.err.startswith("piforest: no Dask scheduler answers at 'tcp://127.0.0.1:9'")
+    assert len(told.err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--dask needs --out"),
+        (["--out", "out", "--delimiter", ";"], "no --delimiter; leave it out"),
+        (["--out", "out", "--columns", "a,q"], "none of 4 files can be scored"),
+    ],
+)
+def test_options_that_a_folder_cannot_have_are_named(source, model, capsys, options, message):
+    assert command_line(source, "--model", model, "--dask", "local", *options) == 1
+    told = capsys.readouterr()
+    assert message in told.err
+    assert len(told.err.splitlines()) == 1
+
+
+def slow_writer(folder):
+    """`write_scores` that leaves its process id in a folder, and half a file until there is one
+    named go."""
+
+    def write(path, target, *others):
+        if not (folder / "go").exists():
+            target.parent.mkdir(exist_ok=True)
+            with whole_file(target) as file:
+                file.write(b"half")
+                (folder / str(os.getpid())).touch()
+                while not (folder / "go").exists():
+                    time.sleep(0.02)
+        return _folder.write_scores(path, target, *others)
+
+    return write
+
+
+def test_a_worker_that_dies_while_it_writes_costs_nothing_but_time(
+    cluster, client, detector, table, source, tmp_path, monkeypatch
+):
+    (tmp_path / "writing").mkdir()
+    monkeypatch.setattr(_folder, "TASK_ROWS", 7)
+    # Workers have the real one under this name.
+    monkeypatch.setattr(_folder, "write_scores", slow_writer(tmp_path / "writing"))
+    _, started = cluster
+    client.wait_for_workers(2, timeout=WAIT)
+    with ThreadPoolExecutor() as executor:
+        running = executor.submit(run, detector, source, client)
+        try:
+            limit = time.monotonic() + WAIT
+            while not (writing := os.listdir(tmp_path / "writing")):
+                assert time.monotonic() < limit, "no worker writes"
+                time.sleep(0.02)
+            [victim] = [each for each in started if str(each.pid) == writing[0]]
+            started.remove(victim)
+            victim.kill()
+            victim.wait(20)
+            assert [*(tmp_path / "out").rglob(".*")], "it left nothing"
+        finally:
+            (tmp_path / "writing" / "go").touch()
+        report = running.result(WAIT)
+    assert sorted(report.done) == list(FILES)
+    check(tmp_path / "out", table, detector)
+    assert not list((tmp_path / "out").rglob(".*"))

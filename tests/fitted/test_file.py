@@ -1,0 +1,281 @@
+"""Model files of earlier versions, damaged ones, and ones that mean harm."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import piforest
+from piforest import PIF, PreferenceIsolationForest, VoronoiForest
+from piforest.io import archive as archives
+
+MODELS = Path(__file__).parents[1] / "models"
+STORED = sorted(path.name.removesuffix(".v1.pif") for path in MODELS.glob("*.v1.pif"))
+KINDS = {"default": PreferenceIsolationForest, "mixed": PreferenceIsolationForest, "pif": PIF,
+         "voronoi": VoronoiForest, "voronoi_sparse": VoronoiForest}  # fmt: skip
+NEW = np.load(MODELS / "scores.npz")["new"]
+
+
+def rows_for(name):
+    if name == "default":
+        return pd.DataFrame(NEW, columns=["east", "north"])
+    return np.abs(NEW) if name == "voronoi_sparse" else NEW
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_model_of_version_1_loads_and_scores_as_it_did(name):
+    assert set(STORED) == set(KINDS)
+    detector = piforest.load(MODELS / f"{name}.v1.pif")
+    assert type(detector) is KINDS[name]
+    with np.load(MODELS / "scores.npz") as stored:
+        scores, labels = stored[f"{name}.scores"], stored[f"{name}.labels"]
+    # The score ends in a power, whose last bit is up to the machine.
+    assert np.allclose(detector.anomaly_score(rows_for(name)), scores, rtol=1e-13, atol=0)
+    assert np.array_equal(detector.predict(rows_for(name)), labels)
+    if name in ("default", "mixed", "pif"):
+        assert len(detector.explain(rows_for(name)[:2])) == 2
+
+
+def outcome(path, name):
+    """The scores, or None where the file is refused with one line that names it."""
+    try:
+        return piforest.load(path).anomaly_score(rows_for(name))
+    except (ValueError, OSError) as error:
+        told = str(error)
+    assert str(path) in told
+    assert "\n" not in told
+    return None
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_flipped_bytes_and_cuts_are_refused_or_change_nothing(name, tmp_path):
+    whole = (MODELS / f"{name}.v1.pif").read_bytes()
+    expected = outcome(MODELS / f"{name}.v1.pif", name)
+    rng, path, refused = np.random.default_rng(0), tmp_path / "m.pif", 0
+    for k in range(120):
+        content = bytearray(whole)
+        if k % 4 == 3:
+            content = content[: rng.integers(len(whole))]
+        else:
+            # Half of the flips where the zip's own lists are.
+            low = 0 if k % 2 else max(0, len(whole) - 2500)
+            for at in rng.integers(low, len(whole), 1 + k % 3):
+                content[at] ^= 1 << rng.integers(8)
+        path.write_bytes(content)
+        scores = outcome(path, name)
+        refused += scores is None
+        assert scores is None or np.array_equal(scores, expected)
+    assert refused > 60
+
+
+def rebuilt(source, path, change):
+    """A copy of an archive; change(name, content) gives the content of each part, or None."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.namelist():
+            content = change(part, old.read(part))
+            if content is not None:
+                new.writestr(part, content)
+    return path
+
+
+def npy(array, **options):
+    file = io.BytesIO()
+    np.save(file, array, **options)
+    return file.getvalue()
+
+
+def with_header(name, path, change):
+    """A copy of a stored model with a changed header, and right checksums."""
+
+    def changed(part, content):
+        if part != "header.npy":
+            return content
+        header = json.loads(str(np.load(io.BytesIO(content))))
+        change(header)
+        return npy(np.array(json.dumps(header)))
+
+    return rebuilt(MODELS / f"{name}.v1.pif", path, changed)
+
+
+def peak_of_refusing(path, match):
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=match):
+            piforest.load(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_bomb_is_not_unpacked(tmp_path):
+    zeros = npy(np.zeros(12_000_000))
+    path = rebuilt(MODELS / "voronoi.v1.pif", tmp_path / "m.pif",
+                   lambda part, content: zeros if part == "pool.npy" else content)  # fmt: skip
+    assert path.stat().st_size < 1e6
+    assert peak_of_refusing(path, r"damaged: \d+ bytes that unpack to 96\d+ are no model") < 5e6
+
+
+def test_an_array_that_says_it_is_larger_than_it_is_is_not_made(tmp_path):
+    huge = npy(np.zeros(5)).replace(b"(5,), }" + b" " * 12, b"(5000000000000,), }")
+    path = rebuilt(MODELS / "voronoi.v1.pif", tmp_path / "m.pif",
+                   lambda part, content: huge if part == "pool.npy" else content)  # fmt: skip
+    told = r"damaged: its array 'pool' has not the size that it says"
+    assert peak_of_refusing(path, told) < 5e6
+
+
+@pytest.mark.parametrize(
+    ("part", "content", "told"),
+    [
+        ("pool.npy", npy(np.array([{}]), allow_pickle=True), "its array 'pool' holds object"),
+        ("pool.npy", npy(np.zeros(3, [("a", "f8")])), "its array 'pool' holds"),
+        ("pool.npy", npy(np.zeros(3, "M8[s]")), "its array 'pool' holds datetime64"),
+        ("pool.npy", npy(np.zeros(3, complex)), "its array 'pool' holds complex128"),
+        ("pool.npy", b"\x93NUMPY\x07\x00", "magic|format|version"),
+        ("pool.npy", b"", "magic string"),
+        ("pool.npy", npy(np.zeros((3, 2))), "its (parts|trees)"),
+        ("pool.npy", npy(np.zeros((0, 2))), "its (parts|trees)"),
+        ("header.npy", npy(np.array("[" * 100_000)), "recursion|nested|Expecting"),
+        ("header.npy", npy(np.array("{'a'")), "Expecting"),
+        ("header.npy", npy(np.array(["a", "b"])), "Expecting"),
+        ("header.npy", None, "it has no 'header'"),
+        ("pool.npy", None, "'pool'"),
+    ],
+    ids=range(13),
+)
+def test_parts_that_are_no_arrays_are_refused(part, content, told, tmp_path):
+    path = rebuilt(MODELS / "voronoi.v1.pif", tmp_path / "m.pif",
+                   lambda name, old: content if name == part else old)  # fmt: skip
+    with pytest.raises(ValueError, match=f"not a piforest model, or it is damaged: .*({told})"):
+        piforest.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("../../evil.npy", r"it has a part '../../evil.npy'"),
+        ("/etc/evil.npy", r"it has a part '/etc/evil.npy'"),
+        ("code.py", r"it has a part 'code.py'"),
+        ("pool.npy", r"it has two parts 'pool'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_parts_with_names_that_do_not_belong_are_refused(name, told, tmp_path):
+    path = tmp_path / "m.pif"
+    path.write_bytes((MODELS / "voronoi.v1.pif").read_bytes())
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, npy(np.zeros(3)))
+    with pytest.raises(ValueError, match=f"damaged: {told}"):
+        piforest.load(path)
+
+
+def test_thousands_of_parts_and_other_ways_of_packing_are_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.pif", "w") as archive:
+        for k in range(2001):
+            archive.writestr(f"a{k}.npy", b"")
+    with pytest.raises(ValueError, match="damaged: it has 2001 parts"):
+        piforest.load(tmp_path / "m.pif")
+    with zipfile.ZipFile(tmp_path / "m.pif", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("header.npy", npy(np.array("{}")))
+    with pytest.raises(ValueError, match="its part 'header' is packed in another way"):
+        piforest.load(tmp_path / "m.pif")
+
+
+HOSTILE = [
+    ("voronoi", {"max_samples": 10**12}, "its trees point nowhere"),
+    ("voronoi", {"branching": "2"}, "its header has a bad branching"),
+    ("voronoi", {"offset": float("nan")}, "its header has a bad offset"),
+    ("voronoi", {"offset": "0"}, "its header has a bad offset"),
+    ("voronoi", {"key": -1}, "its header has a bad key"),
+    ("voronoi", {"n_training": True}, "its header has a bad n_training"),
+    ("voronoi", {"feature_names_in": ["a"]}, "its header has a bad feature_names_in"),
+    ("voronoi", {"class": ["PIF"]}, "its header has a bad class"),
+    ("voronoi", {"params": []}, "damaged"),
+    ("pif", {"n_features_in": 10**6}, "its parts do not fit together"),
+    ("voronoi_sparse", {"n_features_in": 2**40, "pool": {"layout": "sparse", "n_columns": 2**40}},
+     "its parts do not fit together"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "change", "told"), HOSTILE, ids=range(len(HOSTILE)))
+def test_headers_that_ask_for_much_or_for_nonsense_are_refused(name, change, told, tmp_path):
+    path = with_header(name, tmp_path / "m.pif", lambda header: header.update(change))
+    assert peak_of_refusing(path, told) < 20e6
+
+
+def places(node, path=()):
+    """Where the values of a header stand."""
+    if path:
+        yield path
+    if isinstance(node, (dict, list)):
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from places(value, (*path, key))
+
+
+ODD = ["x", -1, None, 1e300, float("nan"), [], {}, 10**30, True, {"own": "a"}, ["a"] * 3]
+
+
+@pytest.mark.parametrize("name", ["default", "voronoi_sparse"])
+@pytest.mark.filterwarnings("ignore:no structure")
+def test_any_value_of_the_header_may_be_odd(name, tmp_path):
+    header, arrays = archives.read_archive(MODELS / f"{name}.v1.pif")
+    refused = 0
+    for k, path in enumerate(places(header)):
+        for odd in (ODD[k % len(ODD)], ODD[(k + 4) % len(ODD)]):
+            changed = json.loads(json.dumps(header))
+            node = changed
+            for key in path[:-1]:
+                node = node[key]
+            node[path[-1]] = odd
+            archives.write_archive(tmp_path / "m.pif", changed, arrays)
+            try:
+                scores = piforest.load(tmp_path / "m.pif").anomaly_score(rows_for(name))
+            except ValueError:
+                refused += 1
+            else:
+                assert len(scores) == len(NEW)
+    assert refused > 20
+
+
+def test_families_and_threads_in_the_header_ask_for_no_more_than_there_is(tmp_path):
+    def many_threads(header):
+        header["params"]["n_jobs"] = 10**6
+
+    def large_family(header):
+        header["n_features_in"] = 50_000
+        header["embedding"]["families"] = [{"name": "hyperplane", "options": {}}]
+
+    path = with_header("default", tmp_path / "m.pif", many_threads)
+    assert peak_of_refusing(path, "its header has a bad n_jobs") < 20e6
+    path = with_header("pif", tmp_path / "m.pif", large_family)
+    assert peak_of_refusing(path, "its parts do not fit together") < 20e6
+
+
+def test_a_model_that_shrinks_too_well_is_stored_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "_FREE_BYTES", 0)
+    monkeypatch.setattr(archives, "_RATIO", 2)
+    X = np.zeros((300, 50))
+    X[::2, 0] = np.arange(150)
+    detector = VoronoiForest("euclidean", n_estimators=5, random_state=0).fit(X)
+    detector.save(tmp_path / "m.pif")
+    with zipfile.ZipFile(tmp_path / "m.pif") as archive:
+        assert archive.getinfo("pool.npy").compress_type == zipfile.ZIP_STORED
+    assert np.array_equal(piforest.load(tmp_path / "m.pif").anomaly_score(X), detector.scores_)
+
+
+def test_a_detector_that_knows_nothing_else_is_refused_by_name(tmp_path):
+    path = with_header(
+        "voronoi", tmp_path / "m.pif", lambda header: header.update({"class": "Own"})
+    )
+    with pytest.raises(ValueError, match=r"holds a Own, not a PreferenceIsolationForest"):
+        piforest.load(path)
+    with pytest.raises(FileNotFoundError):
+        piforest.load(tmp_path / "absent.pif")
+    with pytest.raises(IsADirectoryError):
+        piforest.load(tmp_path)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import naive
+import piforest
+from piforest import PreferenceIsolationForest
+from piforest._kernels.scales import NO_BAND, band_bins
+from piforest._random import Stream
+from piforest.bands import (
+    WIDTHS,
+    Bands,
+    count_bins,
+    kernel_scales,
+    log_likelihood_ratios,
+    measure_bands,
+    model_weights,
+    widths_of,
+    within,
+)
+from piforest.datasets import make_circles, make_lines
+from piforest.families import extent, get_family, list_families
+from piforest.models import draw_models, own_models
+from piforest.sampling import get_sampler
+from piforest.structures import Bank
+from scenes import on_one_model
+
+
+def test_bands_are_the_narrowest_widths_that_hold_a_residual():
+    rng = np.random.default_rng(0)
+    R = rng.exponential(0.2, (50, 7))
+    R[0, 0], R[1, 1], R[2, :] = 0.0, np.inf, WIDTHS[:7]
+    R[3, :], R[4, :] = np.nextafter(WIDTHS[:7], 1), np.nextafter(WIDTHS[:7], 0)
+    bins, nothing = np.empty(R.shape, np.uint8), np.zeros(50, np.int64)
+    ends = nothing.copy()
+    ends[5] = 2
+    band_bins(R, WIDTHS, nothing, ends, np.array([1, 4]), bins)
+    for i, j in np.ndindex(*R.shape):
+        holding = [b for b, w in enumerate(WIDTHS) if R[i, j] <= w]
+        skipped = i == 5 and j in (1, 4)
+        assert bins[i, j] == (NO_BAND if skipped or not holding else holding[-1])
+    counts = np.zeros((15, 7), np.int32)
+    count_bins(bins, np.arange(50), 1, counts)
+    seen = bins != NO_BAND
+    expected = [[np.sum(seen[:, j] & (R[:, j] <= w)) for j in range(7)] for w in WIDTHS]
+    assert np.array_equal(within(counts), expected)
+    count_bins(bins, np.arange(50), -1, counts)
+    assert not counts.any()
+
+
+def test_ratios_are_positive_only_where_a_band_is_crowded():
+    even = np.zeros((15, 1), np.int64)
+    even[:, 0] = np.round(4000 * (WIDTHS - np.append(WIDTHS[1:], 0)))
+    crowded = even.copy()
+    crowded[8, 0] += 200
+    even, crowded = (np.cumsum(counts[::-1], axis=0)[::-1] for counts in (even, crowded))
+    assert log_likelihood_ratios(even, 1).max() < 1
+    ratios = log_likelihood_ratios(crowded, 1)[:, 0]
+    assert ratios.argmax() == 8
+    assert ratios[8] > 100
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.01, 0.03])
+@pytest.mark.parametrize(("make", "family"), [(make_lines, "line"), (make_circles, "circle")])
+def test_sigma_is_found_within_a_factor_of_two(make, family, noise):
+    X = make(4, sizes=100, noise=noise, anomaly_share=0.4, random_state=5).data
+    detector = PreferenceIsolationForest(family, random_state=0, n_estimators=2).fit(X)
+    assert 0.5 < detector.sigma_ / noise < 2.2
+
+
+def test_far_points_do_not_move_sigma():
+    X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.4, random_state=5).data
+    far = np.concatenate([X, np.random.default_rng(0).uniform(-100, 100, (6, 2))])
+    here, there = (
+        PreferenceIsolationForest("line", random_state=0, n_estimators=2).fit(data).sigma_
+        for data in (X, far)
+    )
+    assert there == pytest.approx(here, rel=0.5)
+
+
+def test_hardly_any_points_fall_back_with_a_warning():
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    with pytest.warns(
+        UserWarning,
+        match="no structure of family 'circle' shows in 4 points; sigma='auto' fell back",
+    ):
+        detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
+    assert detector.sigma_ > 0
+    assert detector.sigma_source_ == "guessed"
+    fixed = PreferenceIsolationForest("circle", scale="fixed", weighting="none", random_state=0)
+    with pytest.warns(UserWarning, match="no structure of family 'circle' shows in 4 points"):
+        fixed.fit(X)
+    assert fixed.sigma_source_ == "guessed"
+
+
+def test_sigma_says_where_it_comes_from():
+    X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.3, random_state=5).data
+    detector = PreferenceIsolationForest("line", n_estimators=2, random_state=0)
+    assert detector.fit(X).sigma_source_ == "estimated"
+    assert detector.set_params(sigma=0.01).fit(X).sigma_source_ == "given"
+    assert detector.sigma_ == 0.01
+
+
+@pytest.mark.parametrize("name", list_families())
+def test_bands_equal_the_naive_ones(name):
+    X = on_one_model(name, 60)
+    X = X + np.random.default_rng(2).normal(0, 0.3, X.shape)
+    family = get_family(name)
+    models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
+    own = own_models([models])
+    found, table = measure_bands(X, models, own, widths_of(family, X), keep=True)
+    R = naive.residuals(name, X, models.params)
+    d = X.shape[1]
+    widths = extent(family, X) * WIDTHS
+    mine = np.zeros(R.shape, bool)
+    for j, sample in enumerate(models.samples):
+        mine[sample, j] = True
+    sigma, width, ratio, gain = naive.bands(
+        R, mine, widths, family.sample_size(d), family.codimension(d)
+    )
+    assert found.sigma == sigma
+    assert np.array_equal(found.width, width)
+    np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(found.gain, gain, rtol=1e-12, atol=1e-13)
+    threads, no_table = measure_bands(X, models, own, widths, n_jobs=2)
+    assert np.array_equal(threads.gain, found.gain)
+    assert no_table is None
+    bank = Bank(X, models)
+    assert np.array_equal(table.bins, bank.bins)
+    assert np.array_equal(table.counts, bank.counts)
+
+
+def test_the_scale_of_a_model_lies_between_sigma_and_its_own():
+    ratio = np.array([5.0, 2.0, 0.0])
+    bands = Bands(0.01, np.array([0.08, 0.005, 0.3]), ratio, ratio / 10)
+    assert kernel_scales(bands, "fixed", 0.02).tolist() == [0.02] * 3
+    assert kernel_scales(bands, "fixed", None).tolist() == [0.01] * 3
+    own = kernel_scales(bands, "own", None)
+    assert own.tolist() == [0.04, 0.0025, 0.01]  # nothing striking: sigma
+    given = kernel_scales(bands, "adaptive", 0.02)
+    np.testing.assert_allclose(given, np.sqrt(0.02 * np.array([0.04, 0.0025, 0.02])))
+    free = kernel_scales(bands, "adaptive", None)
+    assert (np.abs(np.log(free / own)) < 0.2 * np.abs(np.log(own / (0.01 / 0.75))) + 1e-9).all()
+    assert model_weights(bands, "none").tolist() == [1.0] * 3
+    np.testing.assert_allclose(model_weights(bands, "gain"), (ratio / 10) ** 0.75)
+
+
+@pytest.mark.parametrize("sigma", [None, 0.02])
+@pytest.mark.parametrize("power", [-20, 1, 30])
+def test_scales_follow_a_power_of_two_to_the_last_bit(power, sigma):
+    rng = np.random.default_rng(0)
+    width, ratio = rng.uniform(0.01, 0.5, 50), rng.uniform(0, 1, 50)
+    factor = 2.0**power
+    here = kernel_scales(Bands(0.013, width, ratio, ratio), "adaptive", sigma)
+    bands = Bands(0.013 * factor, width * factor, ratio, ratio)
+    there = kernel_scales(bands, "adaptive", sigma and sigma * factor)
+    assert np.array_equal(there, here * factor)
+
+
+def test_a_given_sigma_that_the_data_deny_is_told_with_both_values():
+    X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.3, random_state=5).data
+    with pytest.warns(UserWarning, match=r"sigma=0\.2 was given, but .* as if it were 0\.0"):
+        PreferenceIsolationForest("line", sigma=0.2, n_estimators=2, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PreferenceIsolationForest("line", sigma=0.02, n_estimators=2, random_state=0).fit(X)
+
+
+def test_estimate_sigma_is_public_and_repeats_itself():
+    X = make_circles(4, sizes=100, noise=0.01, anomaly_share=0.4, random_state=5).data
+    sigma = piforest.estimate_sigma(X, "circle", random_state=0)
+    assert 0.005 < sigma < 0.02
+    assert piforest.estimate_sigma(X, "circle", random_state=0) == sigma
+    assert piforest.estimate_sigma(4 * X, "circle", random_state=0) == 4 * sigma
+    with pytest.raises(ValueError, match="n_models must be"):
+        piforest.estimate_sigma(X, "circle", n_models=0)
+    with pytest.raises(ValueError, match="family 'homography' needs"):
+        piforest.estimate_sigma(X, "homography")
