@@ -20,7 +20,7 @@ import time
 import dask.array as da
 import numpy as np
 
-from piforest import PIF, PreferenceIsolationForest
+from piforest import PreferenceIsolationForest
 from piforest.datasets import make_lines
 from piforest.engines.dask import connect
 from piforest.engines.dask._model import Parcel
@@ -28,7 +28,7 @@ from piforest.engines.dask._model import Parcel
 CHUNK = 25_000
 DETECTORS = {
     "PreferenceIsolationForest": lambda: PreferenceIsolationForest("line", random_state=0),
-    "PIF": lambda: PIF("line", sigma=0.01, random_state=0),
+    "PIF": lambda: PreferenceIsolationForest.paper("line", sigma=0.01, random_state=0),
 }
 
 

@@ -24,7 +24,7 @@ from piforest.sampling import get_sampler
 SEEDS = range(200, 205)
 # The paper's steps, with any sampler.
 PAPER = {
-    "scale": "fixed", "weighting": "none", "own_votes": True, "path": "depth",
+    "scale": "fixed", "weighting": "none", "in_sample_preferences": True, "path": "depth",
 }  # fmt: skip
 SAMPLERS: dict[str, Any] = {
     "uniform": "uniform",

@@ -59,11 +59,11 @@ for _label, (_name, _options) in _VARIANTS.items():
 @case("stage: widths and weights")
 def _bands() -> Result:
     from piforest.bands import measure_bands, widths_of
-    from piforest.models import own_models
+    from piforest.models import sample_membership
 
     X = circles(1_000)
     models = detector(_DEFAULT).fit(X).models_[0]
-    own, widths = own_models([models]), widths_of(models.family, X)
+    own, widths = sample_membership([models]), widths_of(models.family, X)
     return measured(lambda: measure_bands(X, models, own, widths, keep=True))
 
 

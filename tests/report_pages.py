@@ -53,7 +53,7 @@ def write_pages(folder):
     def put(name, detector, X, scores=None, **options):
         write_report(folder / f"{name}.html", detector, X, scores=scores, **options)
         scores = detector.anomaly_score(X) if scores is None else scores
-        made[name] = folder / f"{name}.html", X, scores, -detector.offset_
+        made[name] = folder / f"{name}.html", X, scores, detector.threshold_
 
     for name in ("planes", "matches"):
         detector, found = scene(name)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
-from piforest import PIF, PreferenceIsolationForest
+from piforest import PreferenceIsolationForest
 from research_data import adelaidermf, with_anomalies
 
 SEEDS = range(5)
@@ -46,7 +46,13 @@ def test_synthetic_sets_reach_the_papers_auc(name, record_property):
     aucs = []
     for seed in SEEDS:
         X, y = with_anomalies(name, seed)
-        scores = PIF(family, sigma=sigma, n_models=10 * len(X), random_state=seed).fit(X).scores_
+        scores = (
+            PreferenceIsolationForest.paper(
+                family, sigma=sigma, n_models=10 * len(X), random_state=seed
+            )
+            .fit(X)
+            .scores_
+        )
         aucs.append(roc_auc_score(y == 0, scores))
     judged(record_property, name, aucs, published, margin)
 
@@ -58,7 +64,12 @@ def test_real_matches_reach_the_papers_auc(name, record_property):
     X, y = adelaidermf(name, return_X_y=True)
     aucs = [
         roc_auc_score(
-            y == 0, PIF(family, sigma=sigma, n_models=6 * len(X), random_state=seed).fit(X).scores_
+            y == 0,
+            PreferenceIsolationForest.paper(
+                family, sigma=sigma, n_models=6 * len(X), random_state=seed
+            )
+            .fit(X)
+            .scores_,
         )
         for seed in SEEDS
     ]

@@ -3,8 +3,8 @@
 The public names are imported when they are first used, so that
 ``import piforest`` itself costs nothing:
 
-- `PreferenceIsolationForest`: the detector, with good defaults
-- `PIF`: the algorithm of the paper, to the letter
+- `PreferenceIsolationForest`: the detector, with good defaults; `.paper(...)` is the
+  algorithm of the paper
 - `PreferenceEmbedding`: points to sparse preferences, a transformer
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
 - `RejectAnomalies`: drops anomalous rows inside a pipeline
@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
-    "PIF",
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     from . import checks, datasets, families, metrics, plots, protocols, sampling, vision
     from .bands import estimate_sigma
     from .estimators import (
-        PIF,
         PreferenceEmbedding,
         PreferenceIsolationForest,
         RejectAnomalies,

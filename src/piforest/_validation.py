@@ -29,17 +29,10 @@ def warn_user(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
-# What fit sets beside the attributes that end with an underscore.
-_HIDDEN = (
-    "_key", "_known", "_n_training", "_on_device", "_own", "_points", "_pool_rows",
-    "_subset_points", "_training",
-)  # fmt: skip
-
-
 def forget_fit(estimator: Any) -> None:
-    """Drop what an earlier fit left, so that a fit that fails leaves an unfitted estimator and
-    not a mixture of two."""
-    for name in [name for name in vars(estimator) if name.endswith("_") or name in _HIDDEN]:
+    """Drop the results of an earlier fit, so that a fit that fails leaves an unfitted estimator
+    and not a mixture of two."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
 
 
@@ -66,7 +59,7 @@ def check_tensor(X: Any, n_features: int) -> None:
         raise ValueError("X contains NaN or infinity; drop or fill these rows.")
 
 
-def on_cpu_only(kind: str, given: Any, known: Sequence[str]) -> ValueError:
+def cpu_only_error(kind: str, given: Any, known: Sequence[str]) -> ValueError:
     """What a device other than the CPU does not know."""
     return ValueError(
         f"{kind} {getattr(given, 'name', given)!r} is computed on the CPU only; use device='cpu', "

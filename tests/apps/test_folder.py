@@ -23,7 +23,8 @@ from piforest.apps import cli  # noqa: E402
 from piforest.apps import folder as _folder  # noqa: E402
 from piforest.apps.folder import score_folder  # noqa: E402
 from piforest.datasets import make_lines  # noqa: E402
-from piforest.engines.dask import _cluster, connect  # noqa: E402
+from piforest.engines.dask import cluster as _cluster  # noqa: E402
+from piforest.engines.dask import connect  # noqa: E402
 from piforest.io.atomic import whole_file  # noqa: E402
 
 SMALL = {"n_models": 150, "n_estimators": 5, "max_samples": 32, "pool_size": 100}
@@ -131,7 +132,7 @@ def check(out, table, detector, names=FILES):
         assert found.columns.tolist() == ["a", "b", "name", "score", "anomaly"]
         assert found["name"].tolist() == expected["name"].tolist()
         assert np.array_equal(found["score"], scores[FILES[name]])
-        assert np.array_equal(found["anomaly"], scores[FILES[name]] > -detector.offset_)
+        assert np.array_equal(found["anomaly"], scores[FILES[name]] > detector.threshold_)
 
 
 def test_every_file_gets_its_scores(client, detector, table, source, monkeypatch):
@@ -210,7 +211,7 @@ def test_files_of_another_model_are_kept_unless_forced(client, detector, table, 
 
 def test_files_of_another_threshold_are_kept_unless_forced(client, detector, table, source):
     run(detector, source, client)
-    other = copy.copy(detector).set_threshold(-detector.offset_ * 0.9)
+    other = copy.copy(detector).set_threshold(detector.threshold_ * 0.9)
     report = run(other, source, client)
     assert sorted(report.failed) == list(FILES)
     assert "other settings; --force" in report.failed["part1.parquet"]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from piforest import PIF
+from piforest import PreferenceIsolationForest
 from piforest.datasets import make_motion_pair, make_plane_pair
 from piforest.families import get_family
 
@@ -72,7 +72,11 @@ def test_the_pictures_show_the_same_thing_at_both_ends_of_a_match(make):
 def test_false_matches_are_found(make, seed):
     pair = make(3, random_state=seed)
     n_models = 6 * len(pair.data)
-    scores = PIF(pair.family, sigma=2, n_models=n_models, random_state=0).fit(pair.data).scores_
+    scores = (
+        PreferenceIsolationForest.paper(pair.family, sigma=2, n_models=n_models, random_state=0)
+        .fit(pair.data)
+        .scores_
+    )
     assert roc_auc_score(pair.target == 0, scores) > 0.97
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from piforest import (
-    PIF,
     PreferenceEmbedding,
     PreferenceIsolationForest,
     RejectAnomalies,
@@ -14,7 +13,7 @@ from piforest import (
 
 ESTIMATORS = [
     PreferenceIsolationForest(n_estimators=20),
-    PIF("line", sigma=0.1, n_estimators=20),
+    PreferenceIsolationForest.paper("line", sigma=0.1, n_estimators=20),
     PreferenceEmbedding(n_models=50),
     VoronoiForest(n_estimators=20),
     VoronoiForest("euclidean", n_estimators=20),

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation as Turn
 from sklearn.metrics import roc_auc_score
 
-from piforest import PIF, datasets
+from piforest import PreferenceIsolationForest, datasets
 from piforest.families import get_family
 from scenes import (
     affine_matches,
@@ -45,7 +45,9 @@ def samples_of(X, k, n_samples=50, seed=0):
 @pytest.mark.parametrize("n_structures", [2, 3])
 def test_anomalies_among_matches_are_found(make, n_structures):
     scene = make(n_structures, anomaly_share=0.4, random_state=1)
-    detector = PIF(scene.family, sigma=scene.sigma, random_state=0).fit(scene.data)
+    detector = PreferenceIsolationForest.paper(scene.family, sigma=scene.sigma, random_state=0).fit(
+        scene.data
+    )
     assert roc_auc_score(scene.target == 0, detector.scores_) > 0.95
 
 
@@ -254,7 +256,7 @@ def test_pixels_are_refused_by_families_of_calibrated_matches():
     X = motion_matches()
     for name in ("essential", "rotation"):
         with pytest.raises(ValueError, match=rf"'{name}' needs calibrated.*max \|value\| \d+"):
-            PIF(name, sigma=1).fit(X)
+            PreferenceIsolationForest.paper(name, sigma=1).fit(X)
         assert get_family(name).complaint(calibrated_matches()) is None
 
 

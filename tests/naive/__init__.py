@@ -587,7 +587,7 @@ def preferences(R, sigma, kernel, weight=None):
     return P
 
 
-def without_own_votes(P, X, samples):
+def without_in_sample_preferences(P, X, samples):
     """No preference for a model of which an equal row was a sample."""
     P = P.copy()
     for i, j in np.ndindex(*P.shape):

@@ -190,7 +190,7 @@ def test_the_cells_of_a_tree_are_where_its_points_descend(branching):
     points = np.random.default_rng(2).uniform(X.min(axis=0), X.max(axis=0), (200, 2))
     lengths = forest.forest_.path_lengths(points)
     for tree in range(3):
-        flat = forest.forest_.forest
+        flat = forest.forest_.trees
         leaves, _ = _cells(X, flat, tree)
         inside = np.array([Path(cell).contains_points(points) for cell, _, _ in leaves])
         assert (inside.sum(axis=0) == 1).all()

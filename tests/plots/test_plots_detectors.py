@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
 
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines, make_plane_pair, make_planes, make_regressions
 from piforest.plots import (
     SCORES,
@@ -36,7 +36,7 @@ def detector():
 
 @pytest.fixture(scope="module")
 def paper():
-    return PIF("line", sigma=0.01, **SMALL).fit(X)
+    return PreferenceIsolationForest.paper("line", sigma=0.01, **SMALL).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_a_threshold_says_how_many_are_kept_and_flagged(detector):
     flagged = int((detector.labels_ == -1).sum())
     kept = len(X) - flagged
     assert texts(ax)[:2] == [f"kept: {kept}", f"flagged: {flagged}"]
-    assert texts(ax)[2:4] == ["random points, scaled", f"threshold {-detector.offset_:.3f}"]
+    assert texts(ax)[2:4] == ["random points, scaled", f"threshold {detector.threshold_:.3f}"]
     heights = sum(bar.get_height() for bar in ax.patches if hasattr(bar, "get_height"))
     assert heights == len(X)
 
@@ -151,14 +151,14 @@ def test_what_a_threshold_keeps_is_as_blue_as_low_scores_and_what_it_flags_as_re
     bars = [bar for bar in bars if bar.get_height() > 0]
     for bar in bars:
         red, _, blue, _ = bar.get_facecolor()
-        assert (red > blue) == (bar.get_x() >= -detector.offset_ - 1e-9)
+        assert (red > blue) == (bar.get_x() >= detector.threshold_ - 1e-9)
     red, _, blue, _ = mpl.colormaps[SCORES](1.0)
     assert red > blue
 
 
 def test_no_bar_of_a_threshold_is_both_kept_and_flagged(detector):
     ax = plot_threshold(detector)
-    cut = -detector.offset_
+    cut = detector.threshold_
     bars = [bar for bar in ax.patches if hasattr(bar, "get_height") and bar.get_height() > 0]
     for bar in bars:
         beside = bar.get_x() + bar.get_width() <= cut + 1e-9 or bar.get_x() >= cut - 1e-9
@@ -172,12 +172,12 @@ def test_the_curve_of_a_threshold_counts_what_lies_above(detector):
     scores = detector.scores_
     for place, count in list(zip(places, counts))[1:-1:10]:
         assert count == (scores > place).sum()
-    assert other.lines[1].get_data()[1][0] == (scores > -detector.offset_).sum()
+    assert other.lines[1].get_data()[1][0] == (scores > detector.threshold_).sum()
     assert other.get_ylabel() == "rows flagged"
 
 
 def test_a_threshold_that_was_moved_is_drawn_where_it_is(paper):
-    moved = PIF("line", sigma=0.01, **SMALL).fit(X).set_threshold(2.0)
+    moved = PreferenceIsolationForest.paper("line", sigma=0.01, **SMALL).fit(X).set_threshold(2.0)
     ax = plot_threshold(moved, X)
     assert texts(ax)[:3] == [f"kept: {len(X)}", "flagged: 0", "threshold 2.000"]
     assert ax.get_xlim()[1] > 2

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_circles, make_lines, make_plane_pair, make_planes
 from piforest.io.tables import Table
 from piforest.plots._common import COLOURS as PALETTE
@@ -79,7 +79,7 @@ def test_the_summary_says_what_was_found(write, lines):
     words = plain(text)
     for part in (
         f"{flagged} of {len(X)} points follow no line",
-        f"Threshold {-detector.offset_:.4f} found out",
+        f"Threshold {detector.threshold_:.4f} chosen automatically",
         f"Sigma {detector.sigma_:.4g} estimated",
         f"Structures {len(detector.structures_)} line",
         "Models 1,000",
@@ -93,7 +93,7 @@ def test_the_summary_says_what_was_found(write, lines):
     assert "<title>Lines</title>" in text
 
 
-def test_a_threshold_that_was_set_by_hand_is_not_called_found_out(write, lines, tmp_path):
+def test_a_threshold_that_was_set_by_hand_is_not_called_automatic(write, lines, tmp_path):
     detector = copy.copy(lines[0]).set_threshold(0.75)
     detector.save(tmp_path / "model.pif")
     for each in (detector, PreferenceIsolationForest.load(tmp_path / "model.pif")):
@@ -101,7 +101,7 @@ def test_a_threshold_that_was_set_by_hand_is_not_called_found_out(write, lines, 
         assert "Threshold 0.7500 set by hand" in words
         assert ".fit(X).set_threshold(0.75)" in words
     found = plain(write(detector.set_contamination("auto"))[0])
-    assert f"Threshold {-lines[0].offset_:.4f} found out" in found
+    assert f"Threshold {-lines[0].offset_:.4f} chosen automatically" in found
     assert "to flag 5 %" in plain(write(detector.set_contamination(0.05))[0])
 
 
@@ -141,15 +141,15 @@ def test_coordinates_far_from_zero_are_written_with_the_digits_that_tell_them_ap
     first = detector.structures_[0]
     params = np.array([[float(word) for word in told.split(",")]])
     away = first.family.residuals(X, params)[:, 0] - first.residuals(X)
-    assert np.abs(away).max() < first.width
-    assert _off_their_models(detector, data) < first.width / 1000
+    assert np.abs(away).max() < first.half_width
+    assert _off_their_models(detector, data) < first.half_width / 1000
 
 
 def test_structures_are_listed_and_drawn_where_the_family_knows_how(write, lines):
     detector, _ = lines
     text, data = write()
     assert text.count('data-structure="') == len(detector.structures_) == len(data["structures"])
-    assert f"{detector.structures_[0].width:.4g}" in text
+    assert f"{detector.structures_[0].half_width:.4g}" in text
     assert _off_their_models(detector, data) < 1e-6
 
 
@@ -334,7 +334,10 @@ def test_a_forest_without_models_has_a_report_too(write):
 
 def test_the_papers_detector_and_several_families_have_reports(write):
     X = make_circles(2, random_state=0).data
-    text, _ = write(PIF("circle", sigma=0.01, random_state=0, n_models=500).fit(X), X)
+    text, _ = write(
+        PreferenceIsolationForest.paper("circle", sigma=0.01, random_state=0, n_models=500).fit(X),
+        X,
+    )
     assert "Sigma 0.01 given" in plain(text)
     text, _ = write(*fitted(["line", "circle"], X))
     assert "points follow no line or circle" in plain(text)

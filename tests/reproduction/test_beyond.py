@@ -63,7 +63,7 @@ def test_the_error_of_perfect_structures_is_zero():
         labels_ = np.array([1, 1, 1, 1, -1])
 
         class Structure:
-            width = 1.0
+            half_width = 1.0
 
             def __init__(self, place):
                 self.place = place

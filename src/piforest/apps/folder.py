@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engines.dask._mapping import TASK_ROWS
-from ..engines.dask._model import Parcel, unpacked
+from ..engines.dask.engine import TASK_ROWS
+from ..engines.dask.packed import PackedModel, score
 from ..io.tables import Table, parquet, table_writer, with_scores
 from ..protocols import Floats
 
@@ -89,7 +89,7 @@ def score_folder(
     files = parquet_files(source)
     if source.resolve() in (out.resolve(), *out.resolve().parents):
         raise ValueError(f"the output folder must lie outside of {source}, got {out}.")
-    threshold = -float(detector.offset_)
+    threshold = float(detector.threshold_)
     job = _Job(source, out, list(names), model, threshold, drop_missing, force)
     return _Run(detector, job, files, watch).all(client)
 
@@ -169,13 +169,15 @@ class _Run:
         from distributed import as_completed
 
         # As a task, so that it can be made again where the workers that hold it die.
-        parcel = client.compute(Parcel(self.detector, named=False).delayed())
+        detector = self.detector
+        packed = PackedModel(detector.fitted_, detector.device, detector.n_jobs)
+        model = client.compute(packed.delayed())
         running = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         names: dict[str, str] = {}
 
         def start(most: int) -> None:
             for file in islice(waiting, most):
-                future = self._submit(client, parcel, file)
+                future = self._submit(client, model, file)
                 names[future.key] = file.name
                 running.add(future)  # type: ignore[no-untyped-call]
 
@@ -185,12 +187,12 @@ class _Run:
             self._end(names.pop(future.key), future)
             start(1)
 
-    def _submit(self, client: Any, parcel: Any, file: _File) -> Any:
+    def _submit(self, client: Any, model: Any, file: _File) -> Any:
         """Tasks for one file."""
         job, path, target = self.job, self.job.source / file.name, self.job.out / file.name
         parts = [(at, k) for at, size in enumerate(file.sizes) for k in range(0, size, TASK_ROWS)]
         task = partial(score_rows, path, job.names, job.drop_missing, TASK_ROWS)
-        scores = [client.submit(task, *part, parcel, pure=False) for part in parts]
+        scores = [client.submit(task, *part, model, pure=False) for part in parts]
         # What is begun is finished first.
         return client.submit(
             write_scores, path, target, file.stamp, job.threshold, scores, pure=False, priority=1
@@ -214,7 +216,7 @@ def score_rows(
     rows: int,
     group: int,
     start: int,
-    parcel: Parcel,
+    model: PackedModel,
 ) -> Floats:
     """On a worker: scores of at most so many rows of a part of a file, from `start` on; nan for
     rows that lack a number."""
@@ -225,7 +227,7 @@ def score_rows(
     scored = ~np.isnan(X).any(axis=1)
     scores = np.full(len(X), np.nan)
     if scored.any():
-        scores[scored] = unpacked(parcel).anomaly_score(X[scored])
+        scores[scored] = score(model, X[scored])
     return scores
 
 

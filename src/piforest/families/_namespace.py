@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from .._device import is_tensor
+from .._tensors import is_tensor
 from ..protocols import Floats
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -65,12 +65,12 @@ def check_detector(who: str, detector: Any) -> None:
     """Is it a fitted detector?"""
     if not (hasattr(detector, "anomaly_score") and hasattr(detector, "set_threshold")):
         raise ValueError(
-            f"{who} takes a fitted detector (PreferenceIsolationForest, PIF or VoronoiForest), "
-            f"got {type(detector).__name__}."
+            f"{who} takes a fitted detector (PreferenceIsolationForest or VoronoiForest), got "
+            f"{type(detector).__name__}."
         )
     from sklearn.utils.validation import check_is_fitted
 
-    check_is_fitted(detector, "forest_")
+    check_is_fitted(detector, "fitted_")
 
 
 def known_scores(values: Any, X: Any = None) -> Floats:

@@ -43,7 +43,7 @@ def plot_explanation(
     if not hasattr(detector, "explain"):
         raise ValueError(
             f"plot_explanation needs a detector with structures, {type(detector).__name__} has "
-            "none: PreferenceIsolationForest and PIF have."
+            "none; PreferenceIsolationForest has."
         )
     row = _checked_row(row, len(X))
     reason = detector.explain(_one(X, row))[0]
@@ -60,7 +60,7 @@ def plot_explanation(
     places, _ = checked("X", places, np.zeros(len(places)))
     ax = axes(places, ax, (6, 5))
     whole = columns is None
-    _surroundings(ax, places, full, reason, found, whole, len(full) == detector._n_training)
+    _surroundings(ax, places, full, reason, found, whole, len(full) == detector.fitted_.n_training)
     _point(ax, places[row], row)
     frame(ax, _verdict(row, reason) if title is None else title, names)
     legend(ax, 1)

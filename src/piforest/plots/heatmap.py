@@ -61,7 +61,7 @@ def plot_heatmap(
         scores, cmap=SCORES, vmin=low, vmax=high, extent=box, origin="lower",
         interpolation="bilinear", aspect="auto", zorder=0,
     )  # fmt: skip
-    cut = -detector.offset_
+    cut = detector.threshold_
     if threshold and scores.min() < cut < scores.max():
         ax.contour(across, up, scores, levels=[cut], colors="black", linewidths=0.7, zorder=1)
     _dots(ax, points)
@@ -82,8 +82,8 @@ def plot_heatmap(
 
 def training_points(detector: Any) -> Floats:
     """The points that the detector was fitted on, or those of its pool."""
-    points = getattr(detector, "_points", None)
-    points = detector.forest_.pool if points is None else points
+    fitted = detector.fitted_
+    points = fitted.forest.pool if fitted.pool_points is None else fitted.pool_points
     if not isinstance(points, np.ndarray):
         raise ValueError("this detector does not keep its training points as rows: pass X.")
     return np.asarray(points, np.float64)

@@ -92,7 +92,8 @@ def plot_preferences(
 
 def _matrix(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: str) -> Any:
     rows = spread(scores, _MATRIX_ROWS)
-    points, P = detector._rows_to_score(X)[rows], detector.embedding_.transform(_rows_of(X, rows))
+    some = _rows_of(X, rows)
+    points, P = np.asarray(some, np.float64), detector.embedding_.transform(some)
     values = scores[rows]
     groups = _by_structure(detector, points, values) if y is None else _by_label(y[rows])
     order = np.lexsort((values, groups.of))
@@ -109,7 +110,7 @@ def _matrix(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: str) 
     ax.tick_params(labelsize=8)
     ax.xaxis.set_major_formatter("{x:,.0f}")
     _beside(ax, groups, order, len(scores))
-    _score_curve(ax, values[order], -detector.offset_)
+    _score_curve(ax, values[order], detector.threshold_)
     # A layout engine knows of the curve beside the matrix, nothing else does.
     pad = 0.16 if ax.figure.get_layout_engine() is None else 0.02
     bar = ax.figure.colorbar(image, ax=ax, label="preference", pad=pad, extend="max")
@@ -147,7 +148,7 @@ def _distances(detector: Any, X: Any, rows: Ints) -> Floats:
     if hasattr(detector, "embedding_"):
         table = as_rows(metric, detector.embedding_.transform(_rows_of(X, rows)))
     else:
-        table = detector._rows_to_score(X)[rows]
+        table = as_rows(metric, _rows_of(X, rows))
     prepare = getattr(metric, "prepare", lambda rows: rows)
     return np.asarray(metric.pairwise(table, prepare(table)), np.float64)
 
@@ -161,7 +162,7 @@ def _rows_of(X: Any, rows: Ints) -> Any:
 def _by_structure(detector: Any, points: Floats, scores: Floats) -> _Groups:
     """Rows by the structure that they lie on; last those on none."""
     found = detector.structures_
-    cells = members_of(points, scores <= -detector.offset_, found)
+    cells = members_of(points, scores <= detector.threshold_, found)
     names = [f"{each.family.name} {k}" for k, each in enumerate(found)]
     return _groups(np.where(cells < 0, len(found), cells), [*names, "on none"])
 

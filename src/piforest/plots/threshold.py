@@ -50,7 +50,7 @@ def plot_threshold(
     if ax is None:
         ax = new_axes((6.4, 4.2))
     check_flat(ax)
-    cut = -float(detector.offset_)
+    cut = float(detector.threshold_)
     flagged = scores > cut
     null = _null(detector)
     edges = _edges(np.concatenate([scores, null, [cut]]), cut, bins)
@@ -78,7 +78,7 @@ def plot_threshold(
 
 def _null(detector: Any) -> Floats:
     """Scores of random points, none where the detector does not compare with them."""
-    if not getattr(detector, "_has_null", False):
+    if not getattr(detector, "has_null_", False):
         return np.empty(0)
     null: Floats = detector.null_scores_
     return null

@@ -23,7 +23,7 @@ def plot_tree(forest: Any, tree: int = 0, ax: Any = None, *, title: str = "") ->
     """
     plt = pyplot()
     check_detector("plot_tree", forest)
-    pool, flat = _plane(forest), forest.forest_.forest
+    pool, flat = _plane(forest), forest.forest_.trees
     if not 0 <= tree < len(flat):
         raise ValueError(f"tree must be from 0 to {len(flat) - 1}, got {tree!r}.")
     ax = axes(pool, ax, (6, 4.8))

@@ -46,7 +46,7 @@ class Content:
 
     @property
     def threshold(self) -> float:
-        return -float(self.detector.offset_)
+        return float(self.detector.threshold_)
 
     @property
     def families(self) -> list[Any]:
@@ -69,10 +69,10 @@ def gather(
     """Check what `write_report` is given, and choose the rows to show."""
     if not hasattr(detector, "anomaly_score"):
         raise ValueError(
-            "detector must be a PreferenceIsolationForest, a PIF or a VoronoiForest, got "
+            "detector must be a PreferenceIsolationForest or a VoronoiForest, got "
             f"{type(detector).__name__}."
         )
-    check_is_fitted(detector, "forest_")
+    check_is_fitted(detector, "fitted_")
     points = _points(X)
     n, d = points.shape
     scores = detector.anomaly_score(X) if scores is None else scores

@@ -84,10 +84,11 @@ def tiles(content: Content, seconds: float | None) -> str:
 
 
 def _contamination(detector: Any) -> str:
-    if getattr(detector, "_by_hand", False):
+    if detector.threshold_source_ == "given":
         return "set by hand"
-    share = detector.contamination
-    return "found out" if isinstance(share, str) else f"to flag {100 * share:.3g} %"
+    if detector.threshold_source_ == "automatic":
+        return "chosen automatically"
+    return f"to flag {100 * detector.contamination:.3g} %"
 
 
 def structures(content: Content) -> str:
@@ -122,7 +123,7 @@ def _structure_row(k: int, each: Structure, digits: int) -> str:
         f'aria-label="Draw structure {k}"><span class="swatch s{k % COLOURS}">{k}</span></label>'
         "</td>"
         f"<td>{escaped(str(each.family.name).replace('_', ' '))}</td>"
-        f"{_cell('Points', f'{each.support:,}')}{_cell('Half-width', number(each.width))}"
+        f"{_cell('Points', f'{each.support:,}')}{_cell('Half-width', number(each.half_width))}"
         f"{_cell('Log ratio', number(each.log_ratio))}"
         f'<td class="code">{escaped(_parameters(each, digits))}</td></tr>'
     )
@@ -182,7 +183,7 @@ def _about_rows(content: Content, top: Ints) -> str:
         told.append("None of these rows is above it: all of them are kept.")
     elif flagged < len(top):
         told.append(f"Only the first {flagged:,} are above it; the others, in grey, are kept.")
-    if getattr(content.detector, "_has_null", False):
+    if getattr(content.detector, "has_null_", False):
         told.append(
             "p is the chance that a point of no structure scores as low as this row: large for "
             "anomalies, near 0 for points of a structure."
@@ -210,7 +211,7 @@ def settings(content: Content, command: str) -> str:
 
     detector = content.detector
     told = f"{_stable(repr(detector))}.fit(X)"
-    if getattr(detector, "_by_hand", False):
+    if detector.threshold_source_ == "given":
         told += f".set_threshold({content.threshold!r})"
     lines = [
         _code("Command", command) if command else "",

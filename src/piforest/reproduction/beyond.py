@@ -25,7 +25,7 @@ from ..datasets import (
 )
 from ..datasets.published import SYNTHETIC2D, data_file
 from ..datasets.resample import fit_circle, fit_line
-from ..estimators import PIF, PreferenceIsolationForest
+from ..estimators import PreferenceIsolationForest
 from ..protocols import Floats
 from ..structures import relative_distances
 from .run import Cell, compute
@@ -35,9 +35,9 @@ PLAIN, KNOWN, FREE = "PIF", "sigma known", "sigma free"
 ABLATIONS: dict[str, dict[str, Any]] = {
     "without local samples": {"sampler": "uniform"},
     "with one sigma": {"scale": "fixed"},
-    "with own widths": {"scale": "own"},
+    "with own widths": {"scale": "per_model"},
     "without weights": {"weighting": "none"},
-    "with own votes": {"own_votes": True},
+    "with own votes": {"in_sample_preferences": True},
     "with depths": {"path": "depth"},
 }
 WRONG = {f"{name}, sigma {sign}": (name, factor)
@@ -162,7 +162,7 @@ def _detector(trial: Trial, family: str, sigma: float, n_models: Any) -> Any:
     common = {"n_models": n_models, "random_state": trial.random_state}
     name, factor = WRONG.get(trial.variant, (trial.variant, 1.0))
     if name == PLAIN:
-        return PIF(family, sigma=sigma * factor, **common)
+        return PreferenceIsolationForest.paper(family, sigma=sigma * factor, **common)
     if name == KNOWN:
         return PreferenceIsolationForest(family, sigma=sigma * factor, **common)
     return PreferenceIsolationForest(family, **common, **ABLATIONS.get(name, {}))

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from ..datasets import load_adelaidermf, load_synthetic2d, make_circle_scene, make_lines
 from ..datasets.published import SYNTHETIC2D
-from ..estimators import PIF, VoronoiForest
+from ..estimators import PreferenceIsolationForest, VoronoiForest
 from ..plots import plot_comparison, plot_matches, plot_scores, plot_tree, plot_truth
 from ..protocols import Floats
 from .baselines import distance_table, extended_isolation_forest, isolation_forest, lof
@@ -33,7 +33,9 @@ def density(seed: int) -> Any:
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
     for ax, (title, X) in zip(axes, panels):
         by_density = VoronoiForest("euclidean", random_state=seed).fit(X).scores_
-        by_pattern = PIF("line", sigma=0.006, random_state=seed).fit(X).scores_
+        by_pattern = (
+            PreferenceIsolationForest.paper("line", sigma=0.006, random_state=seed).fit(X).scores_
+        )
         ranks = [int(rankdata(-scores)[-1]) for scores in (by_density, by_pattern)]
         ax.scatter(*X[:-1].T, s=12, c="#555555", linewidths=0)
         ax.scatter(*X[-1], s=90, c="#D55E00", marker="x", linewidths=2.5)
@@ -69,7 +71,9 @@ def circles(seed: int) -> Any:
         "LOF (k = 75)": lof(distance_table(X, "euclidean"), 75),
         "iFor": isolation_forest(X, random_state=seed),
         "EiFor": extended_isolation_forest(X, random_state=seed),
-        "PIF": PIF("circle", sigma=0.012, random_state=seed).fit(X).scores_,
+        "PIF": PreferenceIsolationForest.paper("circle", sigma=0.012, random_state=seed)
+        .fit(X)
+        .scores_,
     }
     return plot_comparison(X, y, scores, _aucs(y, scores))
 
@@ -82,7 +86,13 @@ def sets(seed: int) -> Any:
     for (name, (family, sigma)), column in zip(SYNTHETIC2D.items(), axes.T):
         X, y = load_synthetic2d(name, random_state=seed, return_X_y=True)
         n_models = table_of(name).models_per_point * len(X)
-        scores = PIF(family, sigma=sigma, n_models=n_models, random_state=seed).fit(X).scores_
+        scores = (
+            PreferenceIsolationForest.paper(
+                family, sigma=sigma, n_models=n_models, random_state=seed
+            )
+            .fit(X)
+            .scores_
+        )
         plot_truth(X, y, column[0], title=name)
         column[0].get_legend().remove()
         plot_scores(X, scores, column[1], colorbar=False)
@@ -135,7 +145,7 @@ def pair(name: str, seed: int) -> Any:
     import matplotlib.pyplot as plt
 
     data = load_adelaidermf(name)
-    detector = PIF(
+    detector = PreferenceIsolationForest.paper(
         family_of(name),
         sigma=sigma_of(name),
         n_models=table_of(name).models_per_point * len(data.data),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from .. import PIF, PreferenceIsolationForest, datasets
+from .. import PreferenceIsolationForest, datasets
 from ..families import get_family, resolve_families
 from ..io.atomic import whole_file
 from ..protocols import Floats
@@ -152,7 +152,9 @@ def tried(name: str, seed: int = 0) -> Tried:
     detector = PreferenceIsolationForest(family, random_state=seed).fit(X)
     flat = (X - X.mean(axis=0)) / X.std(axis=0)
     scores = {
-        "PIF": PIF(family, sigma=sigma, random_state=seed).fit(X).scores_,
+        "PIF": PreferenceIsolationForest.paper(family, sigma=sigma, random_state=seed)
+        .fit(X)
+        .scores_,
         "default": detector.scores_,
         "iFor": isolation_forest(X, random_state=seed),
         "LOF": lof(distance_table(flat, "euclidean"), _NEIGHBOURS),

@@ -71,7 +71,7 @@ def _(job: Job) -> Cell:
     return {"settings": job.settings(), "auc": aucs, "cpu_s": time.process_time() - start}
 
 
-def _preferences(job: Job, X: Floats, kernel: str, width: float) -> Any:
+def _preferences(job: Job, X: Floats, kernel: Any, width: float) -> Any:
     embedding = PreferenceEmbedding(
         family_of(job.dataset),
         sigma=job.sigma * width,

@@ -28,7 +28,7 @@ PAPER: dict[str, Any] = {
     "sampler": "uniform",
     "scale": "fixed",
     "weighting": "none",
-    "own_votes": True,
+    "in_sample_preferences": True,
 }
 
 # Anomalies over all points, of 1,000 points on each of two sets.

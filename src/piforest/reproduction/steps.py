@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from ..bands import WIDTHS, log_likelihood_ratios
 from ..datasets import make_lines
-from ..estimators import PIF, PreferenceIsolationForest
+from ..estimators import PreferenceIsolationForest
 from ..plots import ANOMALOUS, NORMAL, plot_scores, plot_truth
 
 CAPTION = (
@@ -28,7 +28,7 @@ def steps(seed: int) -> Any:
     noise = 0.01
     X, y = make_lines(4, sizes=[120, 80, 50, 50], noise=noise, random_state=seed, return_X_y=True)
     detector = PreferenceIsolationForest("line", random_state=seed).fit(X)
-    paper = PIF("line", sigma=noise, random_state=seed).fit(X)
+    paper = PreferenceIsolationForest.paper("line", sigma=noise, random_state=seed).fit(X)
     figure, axes = plt.subplots(2, 4, figsize=(17, 8.2), layout="constrained")
     plot_truth(X, y, axes[0, 0], title="the points")
     _samples(axes[0, 1], X, detector)
@@ -56,7 +56,7 @@ def _bands(ax: Any, X: Any, y: Any, detector: Any) -> None:
     of_anomalies = np.flatnonzero((y[models.samples] == 0).all(axis=1))
     # One of them that is neither better nor worse than most.
     middle = int(of_anomalies[np.argsort(bands.ratio[of_anomalies])[len(of_anomalies) // 2]])
-    widths = WIDTHS * np.max(bands.width) / WIDTHS[0]
+    widths = WIDTHS * np.max(bands.half_width) / WIDTHS[0]
     for at, colour, name in (
         (int(np.argmax(bands.ratio)), NORMAL, "on a line"),
         (middle, ANOMALOUS, "through anomalies"),
@@ -92,7 +92,7 @@ def _histogram(ax: Any, y: Any, detector: Any) -> None:
     ax.hist(detector.scores_[y > 0], color=NORMAL, alpha=0.7, label="normal", **common)
     ax.hist(detector.scores_[y == 0], color=ANOMALOUS, alpha=0.6, label="anomalous", **common)
     ax.hist(detector.null_scores_, histtype="step", color="black", label="random points", **common)
-    ax.axvline(-detector.offset_, color="#D55E00", lw=2, label="threshold")
+    ax.axvline(detector.threshold_, color="#D55E00", lw=2, label="threshold")
     ax.set_xlabel("anomaly score")
     ax.set_yticks([])
     ax.set_title("labels from a null", fontsize=10)

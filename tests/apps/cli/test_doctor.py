@@ -91,7 +91,7 @@ def test_a_detector_that_fails_is_told(capsys, monkeypatch):
     def fails(self, *args, **kwargs):
         raise RuntimeError("no\ncompiler")
 
-    monkeypatch.setattr(piforest.PIF, "fit", fails)
+    monkeypatch.setattr(piforest.PreferenceIsolationForest, "fit", fails)
     code, told = asked(capsys)
     assert code == 1
     assert "piforest does NOT work: RuntimeError: no compiler." in told

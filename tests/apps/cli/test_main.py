@@ -123,7 +123,10 @@ def test_importing_and_helping_load_nothing_heavy():
 
 
 def test_using_the_detector_loads_no_picture_library():
-    code = "import sys, piforest; piforest.PIF('line', sigma=1); print('matplotlib' in sys.modules)"
+    code = (
+        "import sys, piforest; piforest.PreferenceIsolationForest('line'); "
+        "print('matplotlib' in sys.modules)"
+    )
     assert python(code).stdout.strip() == "False"
 
 

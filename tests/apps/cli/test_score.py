@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest, load
+from piforest import PreferenceIsolationForest, VoronoiForest, load
 from piforest.apps import cli
 from piforest.datasets import make_lines
 from piforest.families import from_functions
@@ -118,9 +118,13 @@ def test_rows_without_a_number_stay_unscored_where_that_is_asked_for(model, tmp_
     assert "no row has all of east, north" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("make", [PIF, VoronoiForest])
+@pytest.mark.parametrize("make", [PreferenceIsolationForest.paper, VoronoiForest])
 def test_a_model_without_names_takes_the_columns_of_numbers(make, tmp_path, capsys):
-    first = {"family": "line", "sigma": 0.01, **SMALL} if make is PIF else {"metric": "euclidean"}
+    first = (
+        {"family": "line", "sigma": 0.01, **SMALL}
+        if make is not VoronoiForest
+        else {"metric": "euclidean"}
+    )
     detector = make(**{"n_estimators": 10, "random_state": 0, **first}).fit(X)
     detector.save(tmp_path / "m.pif")
     np.save(tmp_path / "a.npy", X)
@@ -155,12 +159,10 @@ def test_a_model_with_a_family_of_ones_own_says_what_to_do(tmp_path, capsys):
         lambda rows, params: np.abs(rows[:, 1] - np.polyval(params, rows[:, 0])),
         sample_size=2, n_features=2, name="slope",
     )  # fmt: skip
-    PIF(own, sigma=0.02, **SMALL).fit(X).save(tmp_path / "m.pif")
+    PreferenceIsolationForest.paper(own, sigma=0.02, **SMALL).fit(X).save(tmp_path / "m.pif")
     assert score(put(tmp_path / "a.csv"), "--model", tmp_path / "m.pif") == 1
     told = capsys.readouterr().err
-    assert (
-        "a family of your own, 'slope', which a file cannot hold: pass it again in Python" in told
-    )
+    assert "a custom family, 'slope', which a file cannot hold: pass it again in Python" in told
     assert told.count("\n") == 1
 
 

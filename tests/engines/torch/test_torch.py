@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines
 from piforest.families import list_families
 from piforest.families.line import Line
@@ -22,7 +22,8 @@ torch.set_num_threads(1)
 
 import device_laws as laws  # noqa: E402
 from piforest import _random  # noqa: E402
-from piforest._device import resolve_device  # noqa: E402
+from piforest.engines import choose_engine  # noqa: E402
+from piforest.engines.devices import resolve_device  # noqa: E402
 from piforest.engines.torch import residuals, words  # noqa: E402
 
 X, Y = make_lines(4, sizes=80, anomaly_share=0.4, random_state=0, return_X_y=True)
@@ -155,10 +156,14 @@ def test_a_fit_that_finds_the_device_full_says_so(monkeypatch):
         PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
 
 
+def on_device(detector):
+    return choose_engine(X, "torch", None, 0).scorer(detector.fitted_)
+
+
 def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
     whole = detector.path_lengths(X)
     scores = detector.anomaly_score(X)
-    monkeypatch.setattr(detector._on_device, "_rows", 32)
+    monkeypatch.setattr(on_device(detector), "_rows", 32)
     assert np.array_equal(detector.path_lengths(X), whole)
     assert np.array_equal(detector.anomaly_score(X[:5]), scores[:5])
 
@@ -166,14 +171,14 @@ def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
 def test_a_full_device_gets_smaller_blocks_and_one_warning(monkeypatch):
     detector = PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
     expected = detector.anomaly_score(X)
-    embed = detector._on_device.preferences.embed
+    embed = on_device(detector).preferences.embed
 
     def greedy(block):
         if len(block) > 64:
             raise torch.OutOfMemoryError("full")
         return embed(block)
 
-    monkeypatch.setattr(detector._on_device.preferences, "embed", greedy)
+    monkeypatch.setattr(on_device(detector).preferences, "embed", greedy)
     with pytest.warns(UserWarning, match="no memory for blocks of") as told:
         found = detector.anomaly_score(X)
     assert len(told) == 1
@@ -184,8 +189,8 @@ def test_a_device_without_any_memory_is_told(detector, monkeypatch):
     def full(block):
         raise torch.OutOfMemoryError("full")
 
-    monkeypatch.setattr(detector._on_device.preferences, "embed", full)
-    monkeypatch.setattr(detector._on_device, "_rows", 32)
+    monkeypatch.setattr(on_device(detector).preferences, "embed", full)
+    monkeypatch.setattr(on_device(detector), "_rows", 32)
     with pytest.raises(MemoryError, match="no memory for 32 rows; use device='cpu'"):
         detector.anomaly_score(X)
 
@@ -253,7 +258,8 @@ def test_a_model_moves_between_devices(detector, tmp_path):
 
 def test_a_fitted_pool_is_the_same_on_the_host():
     cpu, other = (
-        PIF("line", sigma=0.01, device=device, **OPTIONS).fit(X) for device in ("cpu", "torch")
+        PreferenceIsolationForest.paper("line", sigma=0.01, device=device, **OPTIONS).fit(X)
+        for device in ("cpu", "torch")
     )
     for name in ("indptr", "indices", "data"):
         ours, theirs = (getattr(each.forest_.pool, name) for each in (cpu, other))
@@ -266,7 +272,15 @@ def test_more_points_than_the_subset_are_fitted_the_same():
     many = make_lines(4, sizes=8000, anomaly_share=0.4, random_state=0).data
     assert len(many) > 50_000
     cpu, other = (
-        laws.fitted(PIF, "line", many, sigma=0.01, device=device, n_models=100, pool_size=64)
+        laws.fitted(
+            PreferenceIsolationForest.paper,
+            "line",
+            many,
+            sigma=0.01,
+            device=device,
+            n_models=100,
+            pool_size=64,
+        )
         for device in ("cpu", "torch")
     )
     assert np.isclose(cpu.offset_, other.offset_, rtol=1e-12)
@@ -306,10 +320,13 @@ def test_metrics_of_the_cpu_alone_are_told():
 
 def test_auto_takes_the_cpu_for_what_a_device_cannot_do(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert resolve_device("auto", able=False) is None
+    assert resolve_device("auto", ValueError("on the CPU only")) is None
     assert str(resolve_device("auto")) == "cuda"
     forest = VoronoiForest("chebyshev", device="auto", random_state=0).fit(X)
     assert np.array_equal(forest.anomaly_score(X), forest.scores_)
+    sparse = scipy.sparse.csr_array(X)
+    forest = VoronoiForest("euclidean", device="auto", random_state=0).fit(sparse)
+    assert np.array_equal(forest.anomaly_score(sparse), forest.scores_)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])

@@ -126,7 +126,7 @@ def _tell(
     seconds: float,
 ) -> None:
     rows, skipped, anomalies = report.counts
-    n, threshold = rows - skipped, -float(detector.offset_)
+    n, threshold = rows - skipped, float(detector.threshold_)
     before = f"; {len(report.skipped):,} were finished before" if report.skipped else ""
     lack = lacking(skipped, "more lacks a number", "more lack a number")
     output.say(f"files       {len(report.done):,} of {report.files:,} scored{before}")

@@ -117,7 +117,9 @@ def found_in(
     """Fit to the points and tell what was found. values: columns (n,) to show of a row."""
     detector = detector_from(args, families, output)
     start = time.perf_counter()
-    scores = detector.fit(points.X).scores_
+    detector.fit(points.X)
+    known = detector.findings_.has_scores
+    scores = detector.scores_ if known else detector.anomaly_score(points.X)
     _ = detector.structures_  # part of the answer, and of its time
     seconds = time.perf_counter() - start
     answer = summary_of(detector, scores, points.rows, seconds, values)
@@ -134,7 +136,7 @@ def summary_of(
 
     from ..._random import SUBSET
 
-    threshold = -float(detector.offset_)
+    threshold = float(detector.threshold_)
     flagged = scores > threshold
     order = np.argsort(-scores, kind="stable")[:_TOP]
     return {
@@ -151,7 +153,7 @@ def summary_of(
             {
                 "family": each.family.name,
                 "members": len(each.members),
-                "width": float(each.width),
+                "half_width": float(each.half_width),
                 "log_ratio": float(each.log_ratio),
                 "params": [float(value) for value in each.params],
             }
@@ -188,7 +190,7 @@ def tell(output: Output, answer: Mapping[str, Any]) -> None:
     output.say(f"structures  {len(found)}" + (of if found else " that stand out from chance"))
     for k, each in enumerate(found[:_NAMED]):
         counted = f"{each['members']:,} points"
-        output.say(f"  {k:>2}  {each['family']}, {counted}, half-width {each['width']:.3g}")
+        output.say(f"  {k:>2}  {each['family']}, {counted}, half-width {each['half_width']:.3g}")
     if len(found) > _NAMED:
         output.say(f"  and {len(found) - _NAMED} more")
     output.say(f"time        {answer['seconds']:.2f} s")

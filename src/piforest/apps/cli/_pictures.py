@@ -58,7 +58,7 @@ def draw_detected(path: Path, detector: Any, X: Any, scores: Any, names: Sequenc
         figure = plt.figure(figsize=(11.5, 5.2), layout="constrained")
         left = figure.add_subplot(1, 2, 1, **space)
         plots.plot_scores(places.X, scores, left, title="anomaly scores", colorbar=False)
-        _about_threshold(left, scores, -detector.offset_)
+        _about_threshold(left, scores, detector.threshold_)
         _label(left, places)
         if not places.whole:
             left.set_aspect("auto")  # columns of a table share no unit

@@ -118,7 +118,7 @@ def conclude(
     if args.report is not None:
         _write_report(args, points, found, images)
     if args.model is not None:
-        _save_model(args.model, found.detector, points.names)
+        found.detector.save(args.model, feature_names=points.names)
     if written:
         output.say("\nwrote " + ", ".join(written.values()))
     top = [_with_numbers(row, points.table.decimal) for row in found.answer["most_anomalous"]]
@@ -157,14 +157,3 @@ def _write_report(args: argparse.Namespace, points: Points, found: Found, images
         command=args.command_line,
         seconds=found.answer["seconds"],
     )
-
-
-def _save_model(path: Path, detector: Any, names: list[str]) -> None:
-    """The model, with the names of the columns that it was fitted to."""
-    import numpy as np
-
-    detector.feature_names_in_ = np.array(names, dtype=object)
-    try:
-        detector.save(path)
-    finally:
-        del detector.feature_names_in_

@@ -153,11 +153,12 @@ def _works() -> bool | str:
     try:
         import numpy as np
 
-        from ...estimators import PIF
+        from ...estimators import PreferenceIsolationForest
 
         X = np.column_stack([np.arange(40.0), np.arange(40.0)])
         X[-1] = 10, 30
-        scores = PIF("line", sigma=0.1, n_models=50, n_estimators=10, random_state=0).fit(X).scores_
+        detector = PreferenceIsolationForest("line", n_models=50, n_estimators=10, random_state=0)
+        scores = detector.fit(X).scores_
         return bool(np.argmax(scores) == 39) or "the test point was not found"
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())}"

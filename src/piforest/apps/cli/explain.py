@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -54,7 +55,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
     else:
         detector = loaded.detector
     if at is None:
-        scores = detector.scores_ if loaded is None else detector.anomaly_score(points.X)
+        known = loaded is None and detector.findings_.has_scores
+        scores = detector.scores_ if known else detector.anomaly_score(points.X)
         at = int(scores.argmax())
     row = int(points.rows[at])
     reason = detector.explain(points.X[at : at + 1])[0]
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     found = detector.structures_
     nearest = [
         {**asdict(each), "family": found[each.structure].family.name,
-         "width": float(found[each.structure].width),
+         "half_width": float(found[each.structure].half_width),
          "params": [float(value) for value in found[each.structure].params]}
         for each in reason.nearest
     ]  # fmt: skip
@@ -99,7 +101,9 @@ def _loaded(args: argparse.Namespace) -> _Loaded:
 
     detector = PreferenceIsolationForest.load(args.model)
     detector.set_params(device=args.device, n_jobs=args.jobs)
-    return _Loaded(detector, list(detector.__dict__.pop("feature_names_in_", ())) or None)
+    # It is given plain arrays, whose columns are picked by name here.
+    warnings.filterwarnings("ignore", "X does not have valid feature names")
+    return _Loaded(detector, list(getattr(detector, "feature_names_in_", ())) or None)
 
 
 def _points(args: argparse.Namespace, loaded: _Loaded | None) -> Points:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import heapq
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -67,13 +68,15 @@ def run(args: argparse.Namespace, output: Output) -> int:
     detector = load(args.model).set_params(device=args.device, n_jobs=args.jobs, verbose=0)
     if args.threshold != "auto":
         detector.set_threshold(args.threshold)
-    fitted = _forget_names(detector)
+    # It is given plain arrays, whose columns are picked by name here.
+    warnings.filterwarnings("ignore", "X does not have valid feature names")
+    fitted = [str(name) for name in getattr(detector, "feature_names_in_", [])] or None
     if args.dask is not None:
         pick = partial(_columns, args, detector=detector, fitted=fitted)
         return score_on_cluster(args, output, detector, pick)
     start = time.perf_counter()
     with ExitStack() as stack:
-        tally = _Tally(-float(detector.offset_), output)
+        tally = _Tally(float(detector.threshold_), output)
         writer = None
         for block, names in _blocks(args, detector, fitted):
             if tally.rows == 0 and args.out is not None:
@@ -84,17 +87,6 @@ def run(args: argparse.Namespace, output: Output) -> int:
             raise ValueError(f"{args.file}: no row has all of {', '.join(tally.names)}.")
     _tell(args, output, detector, tally, time.perf_counter() - start)
     return 0
-
-
-def _forget_names(detector: Any) -> list[str] | None:
-    """The columns that the model was fitted to, if it knows them. It is given plain arrays, and
-    would warn of missing names."""
-    names = getattr(detector, "feature_names_in_", None)
-    if names is None:
-        return None
-    for part in (detector, getattr(detector, "embedding_", detector)):
-        vars(part).pop("feature_names_in_", None)
-    return [str(name) for name in names]
 
 
 def _blocks(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from ..._validation import check_magnitude
 from ...protocols import Floats, Ints
-from ._model import handed_on
+from .packed import identity
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,16 @@ def check_rows(X: Any) -> None:
         raise ValueError(f"X must be a Dask array or data frame of rows with columns, got {what}.")
 
 
-def settled(X: Any) -> Any:
-    """X with partitions that are the same for whatever is asked of it next: Dask joins those of
-    Parquet files, more of them the fewer columns are read."""
+def with_fixed_partitions(X: Any) -> Any:
+    """X with the same partitions for every later question: Dask joins those of Parquet files,
+    more of them the fewer columns are read."""
     check_rows(X)
     return X if hasattr(X, "chunks") else X.optimize()
 
 
 def lengths_of(X: Any) -> Ints:
-    """(partitions,) how many rows each has; they are counted where Dask does not know. X and the
-    partitions are `settled`."""
+    """(partitions,) the number of rows of each, counted where Dask does not know it. The
+    partitions of X are fixed."""
     chunks = getattr(X, "chunks", None)
     if chunks is not None and not np.isnan(chunks[0]).any():
         return np.asarray(chunks[0], np.int64)
@@ -108,7 +108,7 @@ def _column(name: str, column: Any, n: int, numbers: Ints) -> Any:
 def _each(X: Any, function: Callable[[Any, int, Any], Any], wanted: Any) -> Any:
     """function(part, number of the part, wanted) for each partition, lazily. Not as delayed
     partitions, of which each would carry the graph of all."""
-    wanted = delayed(handed_on, pure=False)(wanted)
+    wanted = delayed(identity, pure=False)(wanted)
     if not hasattr(X, "chunks"):
         return X.map_partitions(_of_frame, function, wanted, meta=(None, object))
     one = ((1,) * len(X.chunks[0]),)

@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from .._validation import forget_fit
-from .pif import PreferenceIsolationForest
+from .preference_isolation_forest import PreferenceIsolationForest
 
 
 class RejectAnomalies(BaseEstimator):  # type: ignore[misc]
@@ -37,10 +37,11 @@ class RejectAnomalies(BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import numpy as np
-    >>> from piforest import PIF, RejectAnomalies
+    >>> from piforest import PreferenceIsolationForest, RejectAnomalies
     >>> from piforest.datasets import make_lines
     >>> X, y = make_lines(2, noise=0.01, anomaly_share=0.2, random_state=0, return_X_y=True)
-    >>> reject = RejectAnomalies(PIF("line", sigma=0.01, contamination=0.2, random_state=0))
+    >>> detector = PreferenceIsolationForest("line", contamination=0.2, random_state=0)
+    >>> reject = RejectAnomalies(detector)
     >>> X_kept, y_kept = reject.fit_resample(X, y)
     >>> bool((y_kept == 0).mean() < (y == 0).mean())
     True

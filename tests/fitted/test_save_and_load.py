@@ -9,9 +9,10 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceIsolationForest, VoronoiForest, load
 from piforest.datasets import make_circles
 from piforest.families import LearnedFamily, from_functions, get_family
+from piforest.fitted.file_versions import VERSION
 from piforest.io import archive as io
 from piforest.io.atomic import whole_file
 from piforest.metrics import get_metric
@@ -50,8 +51,13 @@ OWN = [
 ]
 
 DETECTORS = [
-    (PIF("circle", sigma=0.02, n_models=90, **SMALL), X),
-    (PIF(get_family("fundamental", solver="7-point"), sigma=3, n_models=90, **SMALL), MATCHES),
+    (PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=90, **SMALL), X),
+    (
+        PreferenceIsolationForest.paper(
+            get_family("fundamental", solver="7-point"), sigma=3, n_models=90, **SMALL
+        ),
+        MATCHES,
+    ),
     (PreferenceIsolationForest("line", n_models=90, pool_size=30, **SMALL), X),
     (
         PreferenceIsolationForest(
@@ -93,23 +99,29 @@ def test_a_saved_model_scores_alike(detector, data, tmp_path):
 
 def test_column_names_are_kept(tmp_path):
     frame = pd.DataFrame(X, columns=["east", "north"])
-    PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(frame).save(tmp_path / "m")
-    loaded = PIF.load(tmp_path / "m")
+    PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(frame).save(
+        tmp_path / "m"
+    )
+    loaded = PreferenceIsolationForest.load(tmp_path / "m")
     assert loaded.feature_names_in_.tolist() == ["east", "north"]
     with pytest.warns(UserWarning, match="feature names"):
         loaded.predict(X)
 
 
 def test_a_loaded_model_can_be_fitted_again(tmp_path):
-    detector = PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(X)
+    detector = PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(X)
     detector.save(tmp_path / "m")
-    assert np.array_equal(PIF.load(tmp_path / "m").fit(X).scores_, detector.scores_)
+    assert np.array_equal(
+        PreferenceIsolationForest.load(tmp_path / "m").fit(X).scores_, detector.scores_
+    )
 
 
 def test_a_model_loads_as_what_it_is(tmp_path):
-    PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
-    assert type(PreferenceIsolationForest.load(tmp_path / "m")) is PIF
-    with pytest.raises(ValueError, match="holds a PIF, not a VoronoiForest"):
+    PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(
+        tmp_path / "m"
+    )
+    assert type(load(tmp_path / "m")) is PreferenceIsolationForest
+    with pytest.raises(ValueError, match="holds a PreferenceIsolationForest, not a VoronoiForest"):
         VoronoiForest.load(tmp_path / "m")
 
 
@@ -118,7 +130,7 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
     with pytest.raises(ValueError, match=r"metric=.* cannot be saved.*pickle"):
         forest.save(tmp_path / "m")
 
-    detector = PIF("line", sigma=0.02, n_models=50, **SMALL).fit(X)
+    detector = PreferenceIsolationForest.paper("line", sigma=0.02, n_models=50, **SMALL).fit(X)
     detector.set_params(family=Own())
     with pytest.raises(ValueError, match=r"family=.* cannot be saved: it was set after fitting"):
         detector.save(tmp_path / "m")
@@ -130,17 +142,17 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
 
 
 @pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
-@pytest.mark.parametrize("cls", [PIF, PreferenceIsolationForest])
-def test_a_family_of_ones_own_is_passed_again(cls, family, tmp_path):
+@pytest.mark.parametrize("cls", [PreferenceIsolationForest.paper, PreferenceIsolationForest])
+def test_a_custom_family_is_passed_again(cls, family, tmp_path):
     detector = cls(family, sigma=0.02, n_models=50, **SMALL).fit(X)
     detector.save(tmp_path / "m")
-    loaded = cls.load(tmp_path / "m", family=family)
+    loaded = PreferenceIsolationForest.load(tmp_path / "m", family=family)
     assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
     assert loaded.family is family
     assert str(loaded.structures_) == str(detector.structures_)
     assert np.array_equal(loaded.fit(X).scores_, detector.scores_)
-    with pytest.raises(ValueError, match=rf"family of your own, '{family.name}'.*family=\.\.\."):
-        cls.load(tmp_path / "m")
+    with pytest.raises(ValueError, match=rf"custom family, '{family.name}'.*family=\.\.\."):
+        PreferenceIsolationForest.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
@@ -159,36 +171,42 @@ def test_a_family_of_ones_own_is_passed_again(cls, family, tmp_path):
     ids=["circle", "depth", "target", "size", "estimator", "residuals", "fit", "degenerate"],
 )
 def test_another_family_is_refused(family, other, tmp_path):
-    PIF(family, sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
+    PreferenceIsolationForest.paper(family, sigma=0.02, n_models=50, **SMALL).fit(X).save(
+        tmp_path / "m"
+    )
     with pytest.raises(ValueError, match=rf"is not the one that .* saved with, '{family.name}'"):
-        PIF.load(tmp_path / "m", family=other)
+        PreferenceIsolationForest.load(tmp_path / "m", family=other)
 
 
 def test_a_built_in_family_is_not_passed_again(tmp_path):
-    PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
-    with pytest.raises(ValueError, match=r"needs no family of your own; leave family out"):
-        PIF.load(tmp_path / "m", family="circle")
+    PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(
+        tmp_path / "m"
+    )
+    with pytest.raises(ValueError, match=r"needs no custom family; leave family out"):
+        PreferenceIsolationForest.load(tmp_path / "m", family="circle")
     VoronoiForest(**SMALL).fit(np.abs(X)).save(tmp_path / "m")
-    with pytest.raises(ValueError, match=r"needs no family of your own; leave family out"):
+    with pytest.raises(ValueError, match=r"needs no custom family; leave family out"):
         VoronoiForest.load(tmp_path / "m", family="circle")
 
 
 def test_a_family_that_was_set_since_is_not_the_one_to_pass(tmp_path):
-    detector = PIF(OWN[2], sigma=0.02, n_models=50, **SMALL).fit(X)
+    detector = PreferenceIsolationForest.paper(OWN[2], sigma=0.02, n_models=50, **SMALL).fit(X)
     detector.set_params(family="line").save(tmp_path / "m")
-    loaded = PIF.load(tmp_path / "m", family=OWN[2])
+    loaded = PreferenceIsolationForest.load(tmp_path / "m", family=OWN[2])
     assert loaded.family == "line"
     assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
 
 
-def test_lost_parts_of_a_family_of_ones_own_are_a_clear_error(tmp_path):
+def test_lost_parts_of_a_custom_family_are_a_clear_error(tmp_path):
     for lost in ("models.0.known.0", "models.0.params"):
-        PIF(OWN[2], sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
+        PreferenceIsolationForest.paper(OWN[2], sigma=0.02, n_models=50, **SMALL).fit(X).save(
+            tmp_path / "m"
+        )
         header, arrays = io.read_archive(tmp_path / "m")
         arrays.pop(lost)
-        io.write_archive(tmp_path / "m", header, arrays)
+        io.write_archive(tmp_path / "m", header, arrays, VERSION)
         with pytest.raises(ValueError, match=rf"damaged: .*{lost}"):
-            PIF.load(tmp_path / "m", family=OWN[2])
+            PreferenceIsolationForest.load(tmp_path / "m", family=OWN[2])
 
 
 @pytest.mark.parametrize(
@@ -197,21 +215,26 @@ def test_lost_parts_of_a_family_of_ones_own_are_a_clear_error(tmp_path):
 def test_a_damaged_file_is_a_clear_error(content, tmp_path):
     (tmp_path / "m").write_bytes(content)
     with pytest.raises(ValueError, match="is not a piforest model, or it is damaged"):
-        PIF.load(tmp_path / "m")
+        PreferenceIsolationForest.load(tmp_path / "m")
 
 
 def test_a_truncated_model_is_a_clear_error(tmp_path):
-    PIF("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(tmp_path / "m")
+    PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(
+        tmp_path / "m"
+    )
     whole = (tmp_path / "m").read_bytes()
     for keep in (100, len(whole) // 2, len(whole) - 10):
         (tmp_path / "m").write_bytes(whole[:keep])
         with pytest.raises(ValueError, match="is not a piforest model, or it is damaged"):
-            PIF.load(tmp_path / "m")
+            PreferenceIsolationForest.load(tmp_path / "m")
 
 
 def test_what_was_fitted_is_saved_not_what_was_set_since(tmp_path):
     changes = [
-        (PIF("circle", sigma=0.02, n_models=60, **SMALL), {"kernel": "binary", "family": "line"}),
+        (
+            PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL),
+            {"kernel": "binary", "family": "line"},
+        ),
         (VoronoiForest("euclidean", **SMALL), {"metric": "chebyshev"}),
     ]
     for detector, change in changes:
@@ -239,7 +262,7 @@ def tampered(path, **changes):
     for name, change in changes.items():
         name = name.replace("__", ".")
         arrays[name] = change(arrays[name].copy())
-    io.write_archive(path, header, arrays)
+    io.write_archive(path, header, arrays, VERSION)
 
 
 def put(at, value):
@@ -274,48 +297,54 @@ def put(at, value):
     ids=range(17),
 )
 def test_trees_and_pools_that_point_nowhere_are_refused(changes, tmp_path):
-    PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(tmp_path / "m")
+    PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(
+        tmp_path / "m"
+    )
     tampered(tmp_path / "m", **changes)
-    with pytest.raises(ValueError, match=r"damaged: its (trees point nowhere|parts do not fit)"):
-        PIF.load(tmp_path / "m")
+    with pytest.raises(ValueError, match=r"damaged: its (trees|pool|models|scores|header)"):
+        PreferenceIsolationForest.load(tmp_path / "m")
 
 
 @pytest.mark.parametrize(
-    "change", [{"n_features_in": 200_000}, {"n_features_in": 3}, {"branching": 0}], ids=str
+    "change", [{"n_features": 200_000}, {"n_features": 3}, {"branching": 0}], ids=str
 )
 @pytest.mark.parametrize("detector", [DETECTORS[2][0], DETECTORS[4][0]], ids=["line", "voronoi"])
 def test_headers_that_do_not_fit_are_refused(detector, change, tmp_path):
     detector.fit(X).save(tmp_path / "m")
     header, arrays = io.read_archive(tmp_path / "m")
-    io.write_archive(tmp_path / "m", {**header, **change}, arrays)
-    with pytest.raises(ValueError, match=r"damaged: its (trees point nowhere|parts do not fit)"):
+    io.write_archive(tmp_path / "m", {**header, **change}, arrays, VERSION)
+    with pytest.raises(ValueError, match=r"damaged: its (trees|pool|models|scores|header)"):
         type(detector).load(tmp_path / "m")
 
 
 @pytest.mark.parametrize("lost", ["params", "metric", "forest.size", "models.0.params"])
 def test_lost_parts_are_a_clear_error(lost, tmp_path):
-    PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(tmp_path / "m")
+    PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(
+        tmp_path / "m"
+    )
     header, arrays = io.read_archive(tmp_path / "m")
     header.pop(lost, None)
     arrays.pop(lost, None)
-    io.write_archive(tmp_path / "m", header, arrays)
+    io.write_archive(tmp_path / "m", header, arrays, VERSION)
     with pytest.raises(ValueError, match=rf"damaged: .*{lost}"):
-        PIF.load(tmp_path / "m")
+        PreferenceIsolationForest.load(tmp_path / "m")
 
 
 def test_an_unknown_parameter_is_a_clear_error(tmp_path):
-    PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(tmp_path / "m")
+    PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(
+        tmp_path / "m"
+    )
     header, arrays = io.read_archive(tmp_path / "m")
     header["params"]["colour"] = "red"
-    io.write_archive(tmp_path / "m", header, arrays)
+    io.write_archive(tmp_path / "m", header, arrays, VERSION)
     with pytest.raises(ValueError, match=r"damaged: .*colour"):
-        PIF.load(tmp_path / "m")
+        PreferenceIsolationForest.load(tmp_path / "m")
 
 
 def test_a_folder_is_not_called_damaged(tmp_path):
     with pytest.raises(IsADirectoryError):
-        PIF.load(tmp_path)
-    detector = PIF("circle", sigma=0.02, n_models=60, **SMALL).fit(X)
+        PreferenceIsolationForest.load(tmp_path)
+    detector = PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL).fit(X)
     with pytest.raises(IsADirectoryError, match=r"cannot write .*: it is a folder"):
         detector.save(tmp_path)
 
@@ -323,19 +352,19 @@ def test_a_folder_is_not_called_damaged(tmp_path):
 def test_a_pickle_inside_is_never_run(tmp_path):
     np.savez(tmp_path / "m.npz", header=np.array(object(), dtype=object))
     with pytest.raises(ValueError, match="not a piforest model"):
-        PIF.load(tmp_path / "m.npz")
+        PreferenceIsolationForest.load(tmp_path / "m.npz")
 
 
 def test_other_archives_and_other_versions_are_refused(tmp_path):
     np.savez(tmp_path / "other.npz", header=np.array(json.dumps({"format": "else"})))
     with pytest.raises(ValueError, match="names no such format"):
-        PIF.load(tmp_path / "other.npz")
+        PreferenceIsolationForest.load(tmp_path / "other.npz")
     header = {"format": io.FORMAT, "version": 99}
     np.savez(tmp_path / "new.npz", header=np.array(json.dumps(header)))
-    with pytest.raises(ValueError, match=r"has version 99 .* reads version 1"):
-        PIF.load(tmp_path / "new.npz")
+    with pytest.raises(ValueError, match=r"has version 99 .* reads versions 1 to 2"):
+        PreferenceIsolationForest.load(tmp_path / "new.npz")
     with pytest.raises(FileNotFoundError):
-        PIF.load(tmp_path / "absent")
+        PreferenceIsolationForest.load(tmp_path / "absent")
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path):

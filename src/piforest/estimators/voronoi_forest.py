@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._device import VECTOR_METRICS, on_host, resolve_device
-from .._progress import Progress
-from .._random import Stream, choose
+from .._random import Stream
+from .._rows import SparseRows
 from .._validation import (
+    check_contamination,
     check_magnitude,
     check_no_strings,
     check_row_count,
     check_same_kind,
     check_square,
     check_table,
+    cpu_only_error,
     forget_fit,
     objects_or_none,
-    on_cpu_only,
 )
-from ..forest import PooledForest
+from ..engines import VECTOR_METRICS
+from ..findings import Findings
+from ..fitting import ForestParameters, fit_forest
 from ..metrics import METRICS, as_rows, resolve_metric
-from ..protocols import Floats, Metric
-from ._detector import Detector
-from ._partitioned import training_data
+from ..protocols import Metric
+from ..typing import ContaminationLike, MetricLike, RandomStateLike, RowsLike
+from .detector import Detector
+
+__all__ = ["VoronoiForest"]
 
 _NOT_NEGATIVE = ("tanimoto", "jaccard", "ruzicka", "precomputed")
 
@@ -107,21 +110,18 @@ class VoronoiForest(Detector):
     preference embedding", ICPR 2020, section IV-B.
     """
 
-    # Were the training points objects, not rows of numbers? A loaded model's never were.
-    _on_objects = False
-
     def __init__(
         self,
-        metric: Any = "tanimoto",
+        metric: MetricLike = "tanimoto",
         *,
         n_estimators: int = 100,
         max_samples: int = 256,
         branching: int = 2,
         pool_size: int = 4096,
-        contamination: Any = "auto",
+        contamination: ContaminationLike = "auto",
         device: str = "cpu",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
         self.metric = metric
@@ -135,52 +135,47 @@ class VoronoiForest(Detector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Grow the forest on X; y is ignored. Of a Dask collection, whose rows have to be vectors,
-        only the rows that are looked at are gathered."""
+    def fit(self, X: RowsLike, y: object = None) -> Self:
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or list of objects
+            The training rows. Of a Dask collection, whose rows have to be vectors, only the rows
+            that are needed are gathered.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
         forget_fit(self)
-        self._check_forest_params()
-        metric = resolve_metric(self.metric)
-        stream = Stream.from_random_state(self.random_state)
-        data = training_data(on_host(X), stream, self.pool_size)
-        rows = data.among_all(self._rows(data.X, metric, reset=True))
-        chosen = choose(stream.child("pool"), len(rows), self.pool_size)
-        pool = chosen if metric.name == "precomputed" else rows[chosen]
-        device = self._resolve_device(metric, pool)
-        if device is None:
-            D = self._grow(metric, pool, rows[chosen], stream.child("trees"))
-            scores = self.forest_.scores(rows[chosen], D)
-        else:
-            scores = self._grow_on(device, metric, pool, stream.child("trees"))
-        self.max_samples_ = self.forest_.forest.max_samples
-        self._remember(rows, chosen, scores, stream)
-        self._set_threshold()
+        check_contamination(self.contamination)
+        parameters = ForestParameters(
+            resolve_metric(self.metric),
+            self.n_estimators,
+            self.max_samples,
+            self.branching,
+            self.pool_size,
+        )
+        engine, stream = self._engine(X), Stream.from_random_state(self.random_state)
+        rows = engine.training_rows(X, stream, self.pool_size)
+        rows = rows.with_rows(self._rows(rows.X, parameters.metric, reset=True))
+        self.fitted_ = fit_forest(rows, parameters, engine.computing, stream)
+        self.findings_ = Findings(self.fitted_)
+        self._set_threshold(engine)
         return self
 
-    def _grow_on(self, device: Any, metric: Metric, pool: Any, stream: Stream) -> Floats:
-        """Grow the forest on a device other than the CPU; returns the pool's scores."""
-        scorer = self._new_scorer(device, metric, pool)
-        empty = self._empty_forest(len(pool), soft=False)
-        with Progress(self.verbose).stage(f"distances and trees on {device}"):
-            grown, scores = scorer.take_pool(empty, stream, self.n_estimators)
-        self.forest_, self._on_device = PooledForest(metric, pool, grown), scorer
-        return scores  # type: ignore[no-any-return]
-
-    def _resolve_device(self, metric: Metric, rows: Any) -> Any:
-        known = METRICS.name_of(metric) in VECTOR_METRICS
-        device = resolve_device(self.device, able=known and isinstance(rows, np.ndarray))
-        if device is not None and not known:
-            raise on_cpu_only("metric", metric, VECTOR_METRICS)
-        return device
-
-    def _fitted_scorer(self, device: Any) -> Any:
-        scorer = self._new_scorer(device, self.forest_.metric, self.forest_.pool)
-        return scorer.take_fitted(self.forest_.forest)
-
-    def _new_scorer(self, device: Any, metric: Metric, pool: Any) -> Any:
-        from ..engines.torch.scorer import VectorScorer
-
-        return VectorScorer(metric.name, pool, device)
+    def _cpu_only(self, X: Any) -> ValueError | None:
+        fitted = getattr(self, "fitted_", None)
+        metric = resolve_metric(self.metric) if fitted is None else fitted.forest.metric
+        if METRICS.name_of(metric) not in VECTOR_METRICS:
+            return cpu_only_error("metric", metric, VECTOR_METRICS)
+        sparse = fitted is not None and isinstance(fitted.forest.pool, SparseRows)
+        if sparse or scipy.sparse.issparse(X):
+            return ValueError("a device takes dense rows; use device='cpu', or X.toarray().")
+        return None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -190,14 +185,22 @@ class VoronoiForest(Detector):
         tags.input_tags.positive_only = named in _NOT_NEGATIVE
         return tags
 
+    def _validated(self, X: Any) -> Any:
+        check_is_fitted(self, "fitted_")
+        return self._rows(X, self.fitted_.forest.metric, reset=False)
+
     def _rows(self, X: Any, metric: Metric, reset: bool) -> Any:
-        """Validated X in the metric's own layout."""
+        """Validated X in the layout of the metric."""
         objects = self._objects(X, metric, reset)
-        if reset:
-            self._on_objects = objects is not None
-        check_same_kind(self._on_objects, objects)
+        if not reset:
+            check_same_kind(self._fitted_on_objects, objects)
+        least = 2 if reset else 1
         if objects is not None:
-            return self._checked_objects(objects, metric, reset)
+            if len(objects) < least:
+                raise ValueError(
+                    f"VoronoiForest needs at least {least} object(s), got {len(objects)}."
+                )
+            return as_rows(metric, objects)
         X = validate_data(
             self,
             X,
@@ -205,7 +208,7 @@ class VoronoiForest(Detector):
             dtype=np.float64,
             order="C",
             reset=reset,
-            ensure_min_samples=2 if reset else 1,
+            ensure_min_samples=least,
         )
         if metric.name == "precomputed":
             if reset:
@@ -217,23 +220,15 @@ class VoronoiForest(Detector):
         check_row_count(metric.name, len(rows), X.shape[0])
         return rows
 
+    @property
+    def _fitted_on_objects(self) -> bool:
+        """Whether the training rows were objects, which have no columns."""
+        return not hasattr(self, "n_features_in_")
+
     def _objects(self, X: Any, metric: Metric, reset: bool) -> Any:
-        """Items of a list for a metric of the user's own; None for rows of numbers."""
+        """The items of a list, for a custom metric; None for rows of numbers."""
         if METRICS.name_of(metric) is None:
             # What a list holds was decided in fit, not by the other items of a batch.
-            return objects_or_none(X, certainly=self._on_objects and not reset)
+            return objects_or_none(X, certainly=not reset and self._fitted_on_objects)
         check_no_strings(metric.name, X)
         return None
-
-    def _checked_objects(self, objects: Any, metric: Metric, reset: bool) -> Any:
-        least = 2 if reset else 1
-        if len(objects) < least:
-            raise ValueError(f"VoronoiForest needs at least {least} object(s), got {len(objects)}.")
-        return as_rows(metric, objects)
-
-    def _rows_to_score(self, X: Any) -> Any:
-        check_is_fitted(self, "forest_")
-        return self._rows(X, self.forest_.metric, reset=False)
-
-    def _then(self, function: Callable[[Any], Floats]) -> Callable[[Any], Floats]:
-        return function

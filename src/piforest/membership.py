@@ -1,0 +1,70 @@
+"""Which points belong to a model's minimal sample, by their content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._random import mix
+from .models import ModelSet
+from .protocols import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class SampleMembership:
+    """For each distinct row of any minimal sample, the models that it is a sample of.
+
+    Rows are identified by their content, not by their number, so that equal rows are treated
+    alike and a training row like a new one.
+    """
+
+    words: Any
+    """(c,) ascending, a 64-bit word for each distinct content"""
+    points: Floats
+    """(c, d)"""
+    starts: Ints
+    """(c + 1,)"""
+    columns: Ints
+    """the models of each content, ascending"""
+
+    def of(self, X: Floats) -> tuple[Ints, Ints]:
+        """Where the models of each row of X begin and end in `columns`."""
+        words = _content_words(X)
+        at = np.minimum(np.searchsorted(self.words, words), len(self.words) - 1)
+        known = (self.words[at] == words) & (self.points[at] == X).all(axis=1)
+        return np.where(known, self.starts[at], 0), np.where(known, self.starts[at + 1], 0)
+
+
+def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
+    """The index of all models; those of several families are numbered consecutively."""
+    points, columns, first = [], [], 0
+    for part in models:
+        rows = np.searchsorted(np.unique(part.samples), part.samples)
+        points.append(part.points[rows.ravel()])
+        columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
+        first += len(part)
+    contents, model = np.concatenate(points), np.concatenate(columns)
+    words = _content_words(contents)
+    order = np.lexsort((model, words))
+    words, model = words[order], model[order]
+    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
+    ends = np.append(starts, len(model))
+    return SampleMembership(words[starts], contents[order[starts]], ends, model)
+
+
+def first_occurrences(X: Floats) -> Bools:
+    """(n,) True for the first row of each content: repeated points are no evidence."""
+    first = np.zeros(len(X), np.bool_)
+    first[np.unique(_content_words(X), return_index=True)[1]] = True
+    return first
+
+
+def _content_words(X: Floats) -> Any:
+    """A 64-bit word for the content of each row; -0 counts as 0."""
+    words = np.zeros(len(X), np.uint64)
+    for column in (X + 0.0).T:
+        words = mix(words, np.ascontiguousarray(column).view(np.uint64))
+    return words
