@@ -1,4 +1,4 @@
-"""The only place where user input becomes arrays, and the wording of every error.
+"""Checks of parameters and arrays that several modules share.
 
 An error names the parameter, the rule, the value and the way out.
 """
@@ -329,9 +329,8 @@ def check_no_strings(metric: str, X: Any) -> None:
         )
 
 
-def check_same_columns(a: int, b: int) -> None:
-    if a != b:
-        raise ValueError(f"the rows of A and B must have the same columns, got {a} and {b}.")
+def different_columns(a: int, b: int) -> ValueError:
+    return ValueError(f"the rows of A and B must have the same columns, got {a} and {b}.")
 
 
 def check_same_kind(fitted_on_objects: bool, objects: Any) -> None:
