@@ -122,6 +122,7 @@ class Stream:
         return cls(seed).child("piforest")
 
     def child(self, *path: int | str) -> Stream:
+        """The stream of a name, a number or several of them."""
         key = self.key
         for step in path:
             if isinstance(step, str):

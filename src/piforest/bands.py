@@ -26,6 +26,8 @@ from .protocols import Floats, Ints, ModelFamily
 from .residuals import residual_blocks
 from .sampling import resolve_sampler
 
+__all__ = ["Bands", "estimate_sigma"]
+
 Table = NDArray[np.uint8]
 
 # Half-widths in units of the extent of the data: 15, from wide to narrow, 7 octaves.

@@ -11,6 +11,8 @@ from ._random import Stream
 from ._validation import check_row_numbers, check_shape, nothing_valid, warn_user
 from .protocols import Floats, Ints, ModelFamily, Sampler
 
+__all__ = ["ModelSet"]
+
 # With this many rounds, each up to 16 times as large as what is missing, all models
 # are found as long as about one sample in fifty is valid.
 _ROUNDS = 12

@@ -19,6 +19,19 @@ from numpy.typing import NDArray
 
 from ._random import Stream
 
+__all__ = [
+    "Bools",
+    "Columns",
+    "Floats",
+    "Forest",
+    "Ints",
+    "Kernel",
+    "Metric",
+    "ModelFamily",
+    "Sampler",
+    "Stream",
+]
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

@@ -40,6 +40,7 @@ class FittedEmbedding:
 
     @property
     def n_models(self) -> int:
+        """The number of models of all families."""
         return sum(len(part) for part in self.models)
 
     @cached_property
