@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ._kernels.preferences import find_contents
 from ._random import mix
 from .models import ModelSet
 from .protocols import Bools, Floats, Ints
@@ -32,10 +34,13 @@ class SampleMembership:
 
     def of(self, X: Floats) -> tuple[Ints, Ints]:
         """Where the models of each row of X begin and end in `columns`."""
-        words = _content_words(X)
-        at = np.minimum(np.searchsorted(self.words, words), len(self.words) - 1)
-        known = (self.words[at] == words) & (self.points[at] == X).all(axis=1)
-        return np.where(known, self.starts[at], 0), np.where(known, self.starts[at + 1], 0)
+        first, last = np.empty((2, len(X)), np.int64)
+        find_contents(_bits(X), self.words, self._contents, self.starts, first, last)
+        return first, last
+
+    @cached_property
+    def _contents(self) -> Any:
+        return _bits(self.points)
 
 
 def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
@@ -63,8 +68,13 @@ def first_occurrences(X: Floats) -> Bools:
 
 
 def _content_words(X: Floats) -> Any:
-    """A 64-bit word for the content of each row; -0 counts as 0."""
+    """A 64-bit word for the content of each row."""
     words = np.zeros(len(X), np.uint64)
-    for column in (X + 0.0).T:
-        words = mix(words, np.ascontiguousarray(column).view(np.uint64))
+    for column in _bits(X).T:
+        words = mix(words, column)
     return words
+
+
+def _bits(X: Floats) -> Any:
+    """(n, d) floats as 64-bit words; -0 counts as 0."""
+    return np.ascontiguousarray(X + 0.0).view(np.uint64)

@@ -66,10 +66,10 @@ def check_header(header: dict[str, Any]) -> None:
     if header["branching"] > 2:
         limit = _MAX_SAMPLES_OF_MANY_BRANCHES
         _require(header["max_samples"] <= limit, "its header has a bad max_samples")
-    if "embedding" in header:
-        _check_embedding(header["embedding"])
     structured = header["class"] == "PreferenceIsolationForest"
     _require(structured == ("embedding" in header), "its header has a bad embedding")
+    if structured:
+        _check_embedding(header["embedding"])
 
 
 def _check_embedding(header: Any) -> None:
