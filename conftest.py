@@ -17,6 +17,11 @@ collect_ignore = (
     [] if find_spec("torch") else ["src/piforest/engines/torch", "tests/device_laws.py"]
 )
 
+# The workers of pytest-xdist share the cores. With as many threads in each, BLAS and OpenMP spend
+# a third of the time waiting for one another.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 _skipped: set[str] = set()
 _skipped_data: set[str] = set()
 

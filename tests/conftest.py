@@ -9,6 +9,14 @@ settings.register_profile("fixed", derandomize=True, deadline=None, max_examples
 settings.load_profile("fixed")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow are the examples in documents, and what needs a browser or a Dask cluster."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if item.path.suffix == ".md" or {"browser", "cluster", "client"}.intersection(fixtures):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory):
     """Reports by name: (path, X, scores, threshold)."""

@@ -73,6 +73,7 @@ def run(request, tmp_path):
     return runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("data", "expected"), [("somewhere", 1), ("", 0)])
 def test_a_skipped_data_test_fails_the_run_only_where_data_are_named(run, data, expected):
     status, output = run(PIFOREST_DATA=data)
@@ -80,6 +81,7 @@ def test_a_skipped_data_test_fails_the_run_only_where_data_are_named(run, data, 
     assert ("must not be: ['test_it.py::test_with_data']" in output) == bool(data)
 
 
+@pytest.mark.slow
 def test_what_was_skipped_is_recorded_and_can_be_run_alone(run, tmp_path):
     status, output = run(PIFOREST_DATA="")
     assert status == 0, output
@@ -92,6 +94,7 @@ def test_what_was_skipped_is_recorded_and_can_be_run_alone(run, tmp_path):
     assert (tmp_path / RECORD).read_text().splitlines() == SKIPPED
 
 
+@pytest.mark.slow
 def test_with_no_skips_every_skip_fails_the_run(run):
     status, output = run("--no-skips", PIFOREST_DATA="")
     assert status == 1, output

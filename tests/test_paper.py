@@ -145,6 +145,7 @@ def judged(record_property, name, aucs, published, margin):
         assert mean >= published - margin
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", SYNTHETIC)
 def test_synthetic_sets_reach_the_papers_auc(name, record_property):
@@ -187,6 +188,7 @@ def data_of(name, seed):
     return pair.data, pair.target, pair.family, 6 * len(pair.data)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", BEST)
 def test_the_default_without_sigma_is_as_good_as_the_best_of_the_paper(name):

@@ -36,6 +36,7 @@ def dense(rows):
     return (rows.to_csr().toarray() * 127).round().astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 @pytest.mark.parametrize("kernel", ["gaussian", "paper", "binary"])
 def test_preferences_equal_the_naive_ones(name, kernel):
@@ -215,6 +216,7 @@ def test_a_kernels_own_cutoff_is_used():
     assert np.array_equal(P > 0, (R <= 0.5) & (np.floor(127 * np.exp(-R / 0.1) + 0.5) > 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 def test_own_votes_are_told_by_content(name):
     X = noisy(name)

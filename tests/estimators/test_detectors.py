@@ -302,6 +302,7 @@ def test_structure_tells_more_than_density(seed):
         assert aucs[0] > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [1e6, 1e20, 9.97e36, 1e80])
 @pytest.mark.parametrize(
     ("family", "X", "y"), [("line", LINES, LINES_Y), ("circle", CIRCLES, CIRCLES_Y)]
@@ -561,6 +562,7 @@ def test_trees_that_cannot_split_are_a_warning():
     assert np.ptp(forest.scores_) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
 def test_every_backend_of_joblib_gives_the_same(backend):
     with parallel_config(backend=backend):

@@ -129,6 +129,7 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize("cls", [PIF, PreferenceIsolationForest])
 def test_a_family_of_ones_own_is_passed_again(cls, family, tmp_path):
@@ -143,6 +144,7 @@ def test_a_family_of_ones_own_is_passed_again(cls, family, tmp_path):
         cls.load(tmp_path / "m")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize(
     "other",

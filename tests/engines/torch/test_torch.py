@@ -60,6 +60,7 @@ def test_kernels_give_the_same_path_lengths(kernel):
     laws.check_same_bits("torch", kernel=kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list_families())
 def test_every_family_is_as_on_the_cpu(family):
     laws.check_family(family, "torch")
@@ -69,6 +70,7 @@ def test_pif_is_as_on_the_cpu():
     laws.check_pif("torch")
 
 
+@pytest.mark.slow
 def test_several_families_are_as_on_the_cpu():
     both = {"line": 2, "circle": 1}.items()
     cpu, other = (
@@ -105,6 +107,7 @@ class Closer(Tanimoto):
         return super().pairwise(A, B) ** 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [Farther(), Unsteady()])
 def test_a_family_of_ones_own_is_measured_on_the_host(family):
     cpu, other = (
@@ -155,6 +158,7 @@ def test_a_fit_that_finds_the_device_full_says_so(monkeypatch):
         PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
 
 
+@pytest.mark.slow
 def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
     whole = detector.path_lengths(X)
     scores = detector.anomaly_score(X)
@@ -190,6 +194,7 @@ def test_a_device_without_any_memory_is_told(detector, monkeypatch):
         detector.anomaly_score(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "torch"])
 def test_tensors_go_in_and_come_out(device):
     tensor = torch.as_tensor(X)
@@ -206,6 +211,7 @@ def test_tensors_go_in_and_come_out(device):
     assert str(detector.explain(tensor[:1])[0]) == str(detector.explain(X[:1])[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
 def test_tensors_of_any_real_numbers_are_taken(detector, dtype):
     tensor = (torch.as_tensor(X) * 8).to(dtype)
@@ -262,6 +268,7 @@ def test_a_fitted_pool_is_the_same_on_the_host():
     assert np.allclose(cpu.scores_, other.scores_, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_more_points_than_the_subset_are_fitted_the_same():
     many = make_lines(4, sizes=8000, anomaly_share=0.4, random_state=0).data
     assert len(many) > 50_000
