@@ -122,7 +122,7 @@ def _tiny_ours() -> Result:
 
 @case("100 points, the pseudocode")
 def _tiny_naive() -> Result:
-    """tests/naive.py: the algorithm as the paper writes it down, in plain Python."""
+    """tests/naive: the algorithm as the paper writes it down, in plain Python."""
     import sys
     from pathlib import Path
 

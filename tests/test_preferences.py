@@ -38,6 +38,7 @@ def dense(rows):
     return (rows.to_csr().toarray() * 127).round().astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 @pytest.mark.parametrize("kernel", ["gaussian", "paper", "binary"])
 def test_preferences_equal_the_naive_ones(name, kernel):
@@ -217,6 +218,7 @@ def test_a_kernels_own_cutoff_is_used():
     assert np.array_equal(P > 0, (R <= 0.5) & (np.floor(127 * np.exp(-R / 0.1) + 0.5) > 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 def test_in_sample_preferences_are_told_by_content(name):
     X = noisy(name)

@@ -299,6 +299,7 @@ def test_the_command_line_scores_a_folder_and_goes_on_where_it_stopped(
     assert told.err == ""
 
 
+@pytest.mark.slow
 def test_a_cluster_of_this_machine_is_started_and_ended(detector, table, source, model, tmp_path):
     table.iloc[:9].assign(b=np.nan).to_parquet(source / "part4.parquet", index=False)
     command = [

@@ -31,6 +31,7 @@ def small(**changes):
     return {**params, "random_state": 0, **changes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contamination", ["auto", 0.25])
 def test_fit_embeds_the_pool_and_what_the_threshold_needs(many, monkeypatch, contamination):
     embedded = []
@@ -109,6 +110,7 @@ def kept(detector, tmp_path):
     return pickled, type(detector).load(tmp_path / "model.pif")
 
 
+@pytest.mark.slow
 def test_a_saved_model_of_many_points_leaves_the_points_behind(many, tmp_path):
     detector = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many)
     expected = detector.predict(many[:500])
@@ -140,6 +142,7 @@ def test_tables_of_distances_are_not_pickled():
     assert len(pickle.dumps(forest)) < D.nbytes / 10
 
 
+@pytest.mark.slow
 def test_a_memory_map_is_scored_like_an_array(many, tmp_path):
     detector = PreferenceIsolationForest("line", **small()).fit(many[:500])
     scores = detector.anomaly_score(np.concatenate([many, many[:9000]]))
@@ -177,6 +180,7 @@ LIMITED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's RLIMIT_DATA")
 def test_scoring_takes_the_same_memory_however_many_points_there_are(tmp_path):
     """48 MB are enough for 300,000 points, of which the pool's distances alone would take 480."""

@@ -75,6 +75,7 @@ LEARNED = [
 IDS = [str(case[0])[:20] for case in LEARNED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "k", "rows", "twin"), LEARNED, ids=IDS)
 def test_learned_residuals_equal_the_naive_ones(estimator, k, rows, twin):
     family = LearnedFamily(estimator, k)
@@ -87,6 +88,7 @@ def test_learned_residuals_equal_the_naive_ones(estimator, k, rows, twin):
     np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "k", "rows", "twin"), LEARNED, ids=IDS)
 def test_learned_families_obey_the_laws(estimator, k, rows, twin):
     family = LearnedFamily(estimator, k)
@@ -282,6 +284,7 @@ STEPS = DecisionTreeRegressor(max_depth=3), 6
 CURVES = make_pipeline(PolynomialFeatures(2), LinearRegression()), 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "n_pieces", "learner"), [("steps", 3, STEPS), ("curves", 1, CURVES)]
 )
@@ -293,6 +296,7 @@ def test_learned_laws_are_found_at_the_true_noise(shape, n_pieces, learner):
     assert roc_auc_score(y == 0, detector.scores_) > 0.95
 
 
+@pytest.mark.slow
 def test_importing_families_imports_no_estimators():
     code = (
         "import sys, piforest.families; before = set(sys.modules);"

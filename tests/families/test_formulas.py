@@ -110,6 +110,7 @@ def test_tensors_give_tensors_as_near_as_the_kernel(scene):
     assert torch.equal(torch.nan_to_num(R), torch.nan_to_num(family.residuals(points, theta)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("namespace", ["numpy", "torch"])
 def test_single_precision_stays_single_and_close(scene, namespace):
     family, X, theta = scene
@@ -124,6 +125,7 @@ def test_single_precision_stays_single_and_close(scene, namespace):
     assert np.isclose(R, exact, rtol=1e-3, atol=1e-4 * size).mean() > 0.98
 
 
+@pytest.mark.slow
 def test_a_formula_compiles_in_one_piece(scene):
     torch = torch_or_skip()
     family, X, theta = scene
@@ -170,6 +172,7 @@ def test_whole_numbers_are_measured_in_double_precision():
         assert R.item() == pytest.approx(np.sqrt(2) - 1, rel=1e-15)
 
 
+@pytest.mark.slow
 def test_arrays_are_measured_without_torch():
     code = (
         "import sys, numpy as np\n"

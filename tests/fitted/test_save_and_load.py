@@ -141,6 +141,7 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize("cls", [PreferenceIsolationForest.paper, PreferenceIsolationForest])
 def test_a_custom_family_is_passed_again(cls, family, tmp_path):
@@ -155,6 +156,7 @@ def test_a_custom_family_is_passed_again(cls, family, tmp_path):
         PreferenceIsolationForest.load(tmp_path / "m")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize(
     "other",

@@ -63,6 +63,7 @@ DRAWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWN)
 @pytest.mark.parametrize("which", ["detector", "paper"])
 def test_a_picture_is_drawn_into_the_given_axes_with_labels_and_a_title(draw, which, request):

@@ -13,6 +13,7 @@ def test_every_family_has_a_scene():
     assert set(SCENES) == set(list_families())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SCENES))
 def test_every_family_finds_the_anomalies_of_its_scene(name):
     """At the true noise .95, as promised; without any, hardly less; always beyond iFor and LOF."""
@@ -22,6 +23,7 @@ def test_every_family_finds_the_anomalies_of_its_scene(name):
     assert min(aucs["PIF"], aucs["default"]) > max(aucs["iFor"], aucs["LOF"])
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_pictures(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "piforest.reproduction.gallery.SCENES", {name: SCENES[name] for name in ("line", "plane")}

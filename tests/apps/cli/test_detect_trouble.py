@@ -55,6 +55,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
     text, extra, message = CASES[name]
@@ -92,6 +93,7 @@ def nothing_is_fitted(monkeypatch):
     monkeypatch.setattr(PreferenceIsolationForest, "fit", fit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--out", "--report", "--plot", "--model"])
 def test_no_file_is_overwritten_unasked_and_that_is_said_before_the_work(
     option, lines, tmp_path, capsys, monkeypatch
@@ -172,6 +174,7 @@ def test_an_interruption_while_writing_leaves_no_half_file(lines, tmp_path, caps
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_run_with_130_and_no_file(tmp_path):
     np.save(tmp_path / "many.npy", np.random.default_rng(0).normal(size=(200_000, 3)))
     command = [sys.executable, "-m", "piforest", "detect", "many.npy", "--family", "plane",
@@ -186,6 +189,7 @@ def test_ctrl_c_ends_a_run_with_130_and_no_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["many.npy"]
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_does_not_cost_the_files(lines, tmp_path):
     out = tmp_path / "scores.csv"
     command = f"{sys.executable} -m piforest detect {lines} --family line --out {out} | head -n 1"

@@ -33,6 +33,7 @@ def run(capsys, *arguments):
     return code, told.out, told.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [1, 200])
 def test_a_row_is_explained_in_words_and_numbers(row, folder, detector, capsys):
     fitted, X = detector
@@ -84,6 +85,7 @@ def write_matches(folder):
     return [folder / "p.npy", "--family", "homography"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [write_regression, write_matches, None])
 def test_the_row_is_drawn_over_its_structures(made, folder, tmp_path, capsys):
     command = (

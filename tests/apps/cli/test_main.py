@@ -37,12 +37,14 @@ def test_the_demo_prints_and_draws(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_demos_detector_beats_the_others(seed):
     aucs = demo.run(None, seed, lambda text: None)
     assert aucs["piforest"] == max(aucs.values())
 
 
+@pytest.mark.slow
 def test_the_demo_can_draw_vectors_and_skip_the_picture(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["demo", "--no-picture"]) == 0
@@ -73,6 +75,7 @@ def test_what_cannot_be_written_is_said_before_the_work(tmp_path, capsys):
     assert told.out == ""
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error():
     code = f"{sys.executable} -m piforest demo --no-picture | head -n 1"
     told = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
@@ -122,6 +125,7 @@ def test_importing_and_helping_load_nothing_heavy():
     assert python(code).stderr.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_using_the_detector_loads_no_picture_library():
     code = (
         "import sys, piforest; piforest.PreferenceIsolationForest('line'); "
@@ -138,6 +142,7 @@ def test_public_names_are_listed_and_lazy():
         _ = piforest.nothing
 
 
+@pytest.mark.slow
 def test_kernels_work_where_no_cache_can_be_written():
     code = (
         "import numba, numpy as np\n"
@@ -156,6 +161,7 @@ def test_kernels_work_where_no_cache_can_be_written():
     assert told.stdout.strip() == "2.0 None", told.stderr
 
 
+@pytest.mark.slow
 def test_kernels_work_where_the_cache_is_taken_away(tmp_path):
     code = (
         "import numpy as np, pathlib, shutil, sys\n"
@@ -173,6 +179,7 @@ def test_kernels_work_where_the_cache_is_taken_away(tmp_path):
     assert told.stdout.strip() == "2.0 True True", told.stderr
 
 
+@pytest.mark.slow
 def test_compiling_has_a_line_of_its_own_the_first_time(tmp_path):
     code = (
         "import numpy as np\n"
@@ -187,6 +194,7 @@ def test_compiling_has_a_line_of_its_own_the_first_time(tmp_path):
         assert "piforest: 100 trees, " in told.stderr
 
 
+@pytest.mark.slow
 def test_code_of_others_compiles_beside_ours():
     told = python(
         "import numba, piforest.estimators\n"

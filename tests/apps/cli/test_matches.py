@@ -76,6 +76,7 @@ def test_own_matches_are_scored_and_nothing_is_lost(pair, folder, tmp_path, caps
     assert "data:image/" in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.slow
 def test_images_of_two_sizes_are_matched_and_drawn(folder, tmp_path, capsys):
     drawn = tmp_path / "m.png"
     code, told, err = run(
@@ -148,6 +149,7 @@ def unnamed(folder, tmp_path):
     return [folder / "a.png", folder / "b.png", "--matches", tmp_path / "named.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

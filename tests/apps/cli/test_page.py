@@ -29,6 +29,7 @@ def told(text, command):
     return text
 
 
+@pytest.mark.slow
 def test_every_example_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
     pytest.importorskip("cv2")
     pytest.importorskip("plyfile")
