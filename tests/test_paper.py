@@ -164,6 +164,7 @@ def test_synthetic_sets_reach_the_papers_auc(name, record_property):
     judged(record_property, name, aucs, published, margin)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", REAL)
 def test_real_matches_reach_the_papers_auc(name, record_property):

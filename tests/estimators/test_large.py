@@ -80,6 +80,7 @@ def test_widths_are_measured_on_as_many_points_whatever_there_are(many, monkeypa
     assert measured == [SUBSET, 40_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [PreferenceIsolationForest.paper, VoronoiForest])
 def test_a_share_of_many_points_is_met(many, make):
     first, changes = (
@@ -92,6 +93,7 @@ def test_a_share_of_many_points_is_met(many, make):
     assert np.mean(detector.predict(many) == -1) == pytest.approx(0.1, abs=0.01)
 
 
+@pytest.mark.slow
 def test_members_of_structures_come_from_the_points_that_stand_for_all(many):
     detector = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many)
     members = np.concatenate([each.members for each in detector.structures_])

@@ -339,6 +339,7 @@ def test_roots_within_one_are_all_found(roots):
     assert np.abs(np.polyval(p[::-1], found[:count])).max(initial=0) < 1e-9 * np.abs(p).max()
 
 
+@pytest.mark.slow
 def test_one_far_match_does_not_make_calibrated_ones_pixels():
     X = datasets.make_essential_pair(random_state=0).data.copy()
     X[0] = 50

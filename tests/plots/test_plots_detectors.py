@@ -157,6 +157,7 @@ def test_what_a_threshold_keeps_is_as_blue_as_low_scores_and_what_it_flags_as_re
     assert red > blue
 
 
+@pytest.mark.slow
 def test_no_bar_of_a_threshold_is_both_kept_and_flagged(detector):
     ax = plot_threshold(detector)
     cut = detector.threshold_
@@ -269,6 +270,7 @@ def test_large_data_are_drawn_by_a_part_and_the_picture_says_so(points):
     assert len(ax.collections[0].get_offsets()) == 1_000
 
 
+@pytest.mark.slow
 def test_rows_may_be_a_list_a_data_frame_or_objects(detector):
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(X, schema=["east", "north"])
@@ -319,6 +321,7 @@ def test_rows_that_were_not_trained_on_are_explained_without_members(detector):
     assert len(ax.lines) == 4
 
 
+@pytest.mark.slow
 def test_explanations_are_drawn_in_space_and_between_images():
     planes = make_planes(2, sizes=80, random_state=0).data
     ax = plot_explanation(PreferenceIsolationForest("plane", **SMALL).fit(planes), planes, 0)

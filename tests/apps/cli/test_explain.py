@@ -56,6 +56,7 @@ def test_a_row_is_explained_in_words_and_numbers(row, folder, detector, capsys):
     assert answer["nearest"][0]["support"] == first.support
 
 
+@pytest.mark.slow
 def test_a_stored_model_explains_the_same_and_knows_its_columns(folder, tmp_path, capsys):
     fresh = json.loads(run(capsys, folder / "points.csv", "--family", "line", "--json")[1])
     stored = json.loads(

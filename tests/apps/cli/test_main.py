@@ -20,6 +20,7 @@ def python(code, **environment):
     )
 
 
+@pytest.mark.slow
 def test_the_demo_prints_and_draws(tmp_path, capsys):
     out = tmp_path / "demo.png"
     assert cli.main(["demo", "--out", str(out), "--seed", "1"]) == 0

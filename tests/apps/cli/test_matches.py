@@ -42,6 +42,7 @@ def columns_of(path):
     return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
 
 
+@pytest.mark.slow
 def test_wrong_matches_of_two_images_are_found(pair, folder, tmp_path, capsys):
     out, drawn = tmp_path / "m.csv", tmp_path / "m.png"
     code, told, err = run(

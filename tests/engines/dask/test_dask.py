@@ -273,6 +273,7 @@ def test_a_detector_of_many_lazy_points_says_where_their_scores_are(many):
     assert detector.set_contamination(0.1).offset_ == expected.set_contamination(0.1).offset_
 
 
+@pytest.mark.slow
 def test_a_lazily_fitted_detector_saves_and_explains_like_any_other(here, many, tmp_path):
     array = da.from_array(many, chunks=(20_000, 2))
     detector = DETECTORS["default"]().fit(array)

@@ -172,6 +172,7 @@ def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
     assert np.array_equal(detector.anomaly_score(X[:5]), scores[:5])
 
 
+@pytest.mark.slow
 def test_a_full_device_gets_smaller_blocks_and_one_warning(monkeypatch):
     detector = PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
     expected = detector.anomaly_score(X)
