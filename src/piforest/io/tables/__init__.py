@@ -70,6 +70,8 @@ FORMATS = {
 }
 _NUMBERS_ONLY = {".npy", ".xyz"}
 _ONLY_READ = {".mat", ".npz"}
+# Formats that are read from front to back, and so from a pipe.
+_STREAMS = {"text", "xyz"}
 STANDARD_INPUT = "-"
 
 
@@ -103,7 +105,8 @@ def read_table(
     options: of text files delimiter, header (True or False) and decimal, each found out if
     None; of .npz and .mat files array, the name of the one to read.
     """
-    return next(_blocks(path, None, columns, options))
+    [table] = _blocks(path, None, columns, options)
+    return table
 
 
 def read_matches(
@@ -115,7 +118,7 @@ def read_matches(
     or a COLMAP database (.db), of which `pair` names the two images where it has more.
     """
     if Path(path).suffix.lower() in (".db", ".sqlite"):
-        _check_readable(Path(path))
+        _check_readable(Path(path), stream=False)
         return read_colmap(path, pair)
     if pair is not None:
         raise ValueError(f"{path}: a pair is chosen from COLMAP databases (.db) only.")
@@ -142,7 +145,7 @@ def _blocks(path: Any, rows: int | None, columns: Any, options: dict[str, Any]) 
         if place.is_dir():
             raise IsADirectoryError(f"{path} is a folder, not a file.")
         kind = format_of(path)
-        _check_readable(place)
+        _check_readable(place, FORMATS[_suffix(path)] in _STREAMS)
     given = {name: value for name, value in options.items() if value is not None}
     known = list(inspect.signature(kind.read_blocks).parameters)[2:]
     for name in given:
@@ -153,14 +156,19 @@ def _blocks(path: Any, rows: int | None, columns: Any, options: dict[str, Any]) 
     return blocks if columns is None else (block.select(columns) for block in blocks)
 
 
-def _check_readable(path: Path) -> None:
+def _check_readable(path: Path, stream: bool) -> None:
+    """stream: may it be a pipe?"""
     try:
         status = path.stat()
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no such file.") from None
     if S_ISDIR(status.st_mode):
         raise IsADirectoryError(f"{path} is a folder, not a file.")
-    if S_ISREG(status.st_mode) and status.st_size == 0:
+    if not S_ISREG(status.st_mode):
+        if stream:
+            return
+        raise ValueError(f"{path} is no regular file, and only text can be read from a pipe.")
+    if status.st_size == 0:
         raise ValueError(f"{path} is empty.")
 
 
