@@ -349,7 +349,7 @@ def test_a_text_column_does_not_go_into_a_scan(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "module", "extra"),
-    [("a.parquet", "pyarrow", "cli"), ("a.ply", "plyfile", "cloud"), ("a.laz", "laspy", "cloud")],
+    [("a.parquet", "pyarrow", "cli"), ("a.laz", "laspy", "cloud")],
 )
 def test_a_missing_package_is_named_with_the_extra(name, module, extra, tmp_path, monkeypatch):
     path = put(tmp_path / name)
