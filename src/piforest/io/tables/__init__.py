@@ -30,7 +30,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any
 
-from ..atomic import whole_file
+from ..atomic import is_device, whole_file
 from .columns import pick_columns, score_names, with_scores
 from .matches import named_matches, read_colmap
 from .table import Table
@@ -47,6 +47,7 @@ __all__ = [
     "table_writer",
     "with_scores",
     "write_table",
+    "written_suffix",
 ]
 
 # How a name ends, and the module that knows the format.
@@ -174,7 +175,7 @@ def _check_readable(path: Path, stream: bool) -> None:
 
 def check_columns(path: str | PathLike[str], table: Table) -> None:
     """An error where the format that the name tells cannot be written, or holds no such table."""
-    suffix = _suffix(path)
+    suffix = written_suffix(path, table)
     if suffix not in FORMATS or suffix in _ONLY_READ:
         listed = ", ".join(sorted(set(FORMATS) - _ONLY_READ))
         if suffix in FORMATS:
@@ -195,8 +196,17 @@ def check_columns(path: str | PathLike[str], table: Table) -> None:
             ) from None
 
 
+def written_suffix(path: str | PathLike[str], table: Table) -> str:
+    """The ending of the format to write: that of the name; to a device, such as /dev/null, that of
+    the file which the table came from."""
+    if not is_device(path):
+        return _suffix(path)
+    known = _suffix(table.source)
+    return known if known in set(FORMATS) - _ONLY_READ else ".csv"
+
+
 def write_table(path: str | PathLike[str], table: Table) -> None:
-    """Write a table in the format that the name tells; it appears whole or not at all."""
+    """Write a table in the format that the name tells, atomically."""
     with table_writer(path, table) as writer:
         writer.write(table)
 
@@ -204,11 +214,11 @@ def write_table(path: str | PathLike[str], table: Table) -> None:
 @contextmanager
 def table_writer(path: str | PathLike[str], like: Table) -> Iterator[Any]:
     """Something with `write(block)` for tables with the columns of `like`, one after another;
-    the file appears whole, when all went well, or not at all."""
+    the file is written atomically."""
     check_columns(path, like)
-    kind = format_of(path)
+    suffix = written_suffix(path, like)
     with whole_file(path) as file:
-        writer = kind.writer(file, like, _suffix(path))
+        writer = _module(suffix).writer(file, like, suffix)
         try:
             yield writer
         except BaseException:
