@@ -17,7 +17,9 @@ from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
 # With this many rounds, each up to 16 times as large as what is missing, all models
 # are found as long as about one sample in fifty is valid.
 _ROUNDS = 12
-_CHUNK = 16384
+# Minimal samples that are gathered and solved at once: this many, in at most so many bytes.
+# Solvers make several arrays of that size.
+_CHUNK, _CHUNK_BYTES = 16384, 2**25
 # A table of residuals: small enough for the cache, large enough that threads seldom wait for
 # the interpreter's lock.
 _TABLE_BYTES = 2560 * 1024
@@ -76,8 +78,9 @@ def draw_models(
         )
         rows = check_shape(f"samples of sampler {sampler.name!r}", rows, (wanted, size))
         check_row_numbers(f"samples of sampler {sampler.name!r}", rows, len(X))
-        for start in range(0, wanted, _CHUNK):
-            chunk = rows[start : start + _CHUNK]
+        step = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * size * X.shape[1])))
+        for start in range(0, wanted, step):
+            chunk = rows[start : start + step]
             theta, valid = _solve(family, X[chunk])
             # Up to the model that completes the set, so that the count of degenerate
             # samples does not depend on the chunk.
@@ -116,8 +119,10 @@ def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
 def _join(X: Floats, family: ModelFamily, params: list[Any], samples: list[Any]) -> ModelSet:
     # A family may not know how many parameters a model has before it finds one.
     params = [part for part in params if len(part)]
+    rows = np.concatenate(samples)
     # By columns: residuals run over all models, parameter by parameter.
-    theta, rows = np.asfortranarray(np.concatenate(params)), np.concatenate(samples)
+    theta = np.empty((len(rows), params[0].shape[1]), order="F")
+    np.concatenate(params, out=theta)
     ones = np.ones(len(theta))
     return ModelSet(family, theta, rows, X[np.unique(rows)], ones, ones)
 
@@ -148,18 +153,24 @@ class OwnModels:
 
 def own_models(models: Sequence[ModelSet]) -> OwnModels:
     """The index of all models; those of several families are numbered one after the other."""
-    points, columns, first = [], [], 0
+    points, words, contents, columns, first, known = [], [], [], [], 0, 0
     for part in models:
-        rows = np.searchsorted(np.unique(part.samples), part.samples)
-        points.append(part.points[rows.ravel()])
+        rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
+        points.append(part.points)
+        # Of each point once: the samples together may be a thousand times as large.
+        words.append(_words(part.points)[rows])
+        contents.append(known + rows)
         columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
         first += len(part)
-    contents, model = np.concatenate(points), np.concatenate(columns)
-    words = _words(contents)
-    order = np.lexsort((model, words))
-    words, model = words[order], model[order]
-    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
-    return OwnModels(words[starts], contents[order[starts]], np.append(starts, len(model)), model)
+        known += len(part.points)
+    word, model = np.concatenate(words), np.concatenate(columns)
+    order = np.lexsort((model, word))
+    word, model = word[order], model[order]
+    starts = np.flatnonzero(np.append(True, word[1:] != word[:-1]))
+    content = np.concatenate(contents)[order[starts]]
+    return OwnModels(
+        word[starts], np.concatenate(points)[content], np.append(starts, len(model)), model
+    )
 
 
 def distinct(X: Floats) -> Bools:
