@@ -45,19 +45,22 @@ class SampleMembership:
 
 def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     """The index of all models; those of several families are numbered consecutively."""
-    points, columns, first = [], [], 0
+    points, words, contents, columns, first, known = [], [], [], [], 0, 0
     for part in models:
-        rows = np.searchsorted(np.unique(part.samples), part.samples)
-        points.append(part.points[rows.ravel()])
+        rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
+        points.append(part.points)
+        # Of each point once: all samples together may be a thousand times as large.
+        words.append(_content_words(part.points)[rows])
+        contents.append(known + rows)
         columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
         first += len(part)
-    contents, model = np.concatenate(points), np.concatenate(columns)
-    words = _content_words(contents)
-    order = np.lexsort((model, words))
-    words, model = words[order], model[order]
-    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
-    ends = np.append(starts, len(model))
-    return SampleMembership(words[starts], contents[order[starts]], ends, model)
+        known += len(part.points)
+    word, model = np.concatenate(words), np.concatenate(columns)
+    order = np.lexsort((model, word))
+    word, model = word[order], model[order]
+    starts = np.flatnonzero(np.append(True, word[1:] != word[:-1]))
+    distinct = np.concatenate(points)[np.concatenate(contents)[order[starts]]]
+    return SampleMembership(word[starts], distinct, np.append(starts, len(model)), model)
 
 
 def first_occurrences(X: Floats) -> Bools:

@@ -221,21 +221,6 @@ def test_files_of_another_threshold_are_kept_unless_forced(client, detector, tab
     assert sorted(run(other, source, client).skipped) == list(FILES)
 
 
-def test_only_what_is_left_of_the_same_file_is_removed(tmp_path):
-    target = tmp_path / "a[b]*.parquet"
-    with whole_file(target):
-        [left] = tmp_path.iterdir()
-    left.touch()
-    names = [
-        ".a[b]*.parquet.mine", ".a[b]*.parquet.12345678.parquet", ".a[b]*c.parquet.12345678",
-        ".ab.parquet.12345678", target.name,
-    ]  # fmt: skip
-    for name in names:
-        (tmp_path / name).touch()
-    _folder._remove_left_over(target)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
-
-
 def no_cluster():
     raise AssertionError("nothing is to be done")
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from piforest.datasets import make_circles
 from piforest.families import LearnedFamily, from_functions, get_family
 from piforest.fitted.file_versions import VERSION
 from piforest.io import archive as io
-from piforest.io.atomic import whole_file
 from piforest.metrics import get_metric
 from piforest.preferences import resolve_kernel
 from piforest.sampling import get_sampler
@@ -367,32 +365,3 @@ def test_other_archives_and_other_versions_are_refused(tmp_path):
         PreferenceIsolationForest.load(tmp_path / "new.npz")
     with pytest.raises(FileNotFoundError):
         PreferenceIsolationForest.load(tmp_path / "absent")
-
-
-def test_a_file_appears_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "result"
-    path.write_text("before")
-
-    def interrupted():
-        with whole_file(path) as file:
-            file.write(b"half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text() == "before"
-    assert os.listdir(tmp_path) == ["result"]
-
-    def swept():
-        with whole_file(path):
-            for name in set(os.listdir(tmp_path)) - {"result"}:
-                (tmp_path / name).unlink()
-            raise ValueError("the reason")
-
-    with pytest.raises(ValueError, match="the reason"):
-        swept()
-    with whole_file(path) as file:
-        file.write(b"after")
-    assert path.read_text() == "after"
-    with pytest.raises(FileNotFoundError, match="there is no folder"), whole_file(tmp_path / "a/b"):
-        pass
