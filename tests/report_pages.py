@@ -83,7 +83,7 @@ def write_pages(folder):
 
 
 def _with_gaps(X):
-    """Numbers, whole numbers, verdicts and words, each missing in every second row."""
+    """Floats, integers, booleans and text, each missing in every second row."""
     n = len(X)
     columns = {
         "old": np.full(n, 0.25),
@@ -118,13 +118,13 @@ def number(page, name):
     return int(page.inner_text(f"#{name}").replace(",", ""))
 
 
-def cut(page):
+def threshold_of(page):
     return float(page.input_value("#box"))
 
 
 def counts_are_those_of(page, scores, threshold=None):
-    above = int((scores > (cut(page) if threshold is None else threshold)).sum())
-    assert number(page, "count-odd") == number(page, "flagged") == above
+    above = int((scores > (threshold_of(page) if threshold is None else threshold)).sum())
+    assert number(page, "count-flagged") == number(page, "flagged") == above
     assert number(page, "count-kept") == len(scores) - above
     assert page.inner_text("#share") == f"{100 * above / len(scores):.1f}"
     assert f"{above:,} anomalies" in page.get_attribute("#slider", "aria-valuetext")

@@ -134,9 +134,9 @@ def test_a_scan_that_cannot_be_read_is_one_line(scan, tmp_path, capsys):
 
 
 def test_large_clouds_are_drawn_in_part(tmp_path, monkeypatch):
-    from piforest.apps.cli import _pictures
+    from piforest.apps.cli import _plots
 
-    monkeypatch.setattr(_pictures, "_DRAWN", 50)
+    monkeypatch.setattr(_plots, "_MAX_POINTS", 50)
     rng = np.random.default_rng(0)
-    _pictures.draw_cloud(tmp_path / "p.svg", rng.normal(size=(400, 3)), rng.uniform(size=400), 0.5)
+    _plots.draw_cloud(tmp_path / "p.svg", rng.normal(size=(400, 3)), rng.uniform(size=400), 0.5)
     assert (tmp_path / "p.svg").stat().st_size > 1000

@@ -155,10 +155,10 @@ def unnamed(folder, tmp_path):
     ("arguments", "message"),
     [
         (blank, "there are no matches between a.png and blank.png"),
-        (no_image, "text.png is no image that OpenCV can read"),
+        (no_image, "text.png is not an image that OpenCV can read"),
         (too_few, "family 'fundamental' needs at least 8 matches, got 2"),
         (unnamed, "must have the columns x1, y1, x2, y2"),
-        (lambda f, t: [f / "a.png", f / "c.png"], "there is no image"),
+        (lambda f, t: [f / "a.png", f / "c.png"], "there is no file"),
         (lambda f, t: [f / "a.png", f / "b.png", "--family", "line"], "'line' takes no matches"),
         (lambda f, t: [f / "a.png", f / "b.png", "--family", "essential"], "look like pixels"),
         (lambda f, t: [f / "a.png", f / "b.png", "--out", t / "m.bin"], "must end in one of"),

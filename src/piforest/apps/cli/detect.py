@@ -9,7 +9,7 @@ from ._detecting import add_detector, families_from, found_in
 from ._input import Points, add_table, lacking, read_points
 from ._options import add_common, add_seed
 from ._output import Output
-from ._pictures import draw_detected
+from ._plots import draw_detected
 from ._writing import add_outputs, check_outputs, conclude, out_like, rehearse
 
 HELP = "find the rows of a file that follow no structure"

@@ -11,7 +11,7 @@ from ._detecting import add_detector, detector_from, digits, families_from
 from ._input import Points, add_table, read_points
 from ._options import add_common, add_seed, count, file, picture
 from ._output import Output
-from ._pictures import draw_explanation
+from ._plots import draw_explanation
 from ._writing import check_installed
 
 HELP = "tell why a row is anomalous, or not"

@@ -10,7 +10,7 @@ from ._detecting import add_detector, families_from, found_in
 from ._input import Points
 from ._options import Misunderstood, add_common, add_seed, file, names
 from ._output import Output
-from ._pictures import draw_matches
+from ._plots import draw_matches
 from ._writing import add_outputs, check_outputs, conclude, out_like, rehearse
 
 if TYPE_CHECKING:

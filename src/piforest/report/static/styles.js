@@ -1,19 +1,19 @@
-// How each row looks: its class, and the colour, shape and size of every class.
+// The style of each row: its class, and the colour, shape and size of every class.
 
 const SHADES = 11;
-let looks = { of: new Uint8Array(size), classes: [] };
+let styles = { of: new Uint8Array(size), classes: [] };
 
 const radius = Math.min(Math.max(5.2 - 0.9 * Math.log10(size + 1), 1.7), 4);
 
-function byVerdict() {
-  for (let row = 0; row < size; row++) looks.of[row] = isFlagged(row) ? 1 : 0;
-  looks.classes = [
+function byLabel() {
+  for (let row = 0; row < size; row++) styles.of[row] = isFlagged(row) ? 1 : 0;
+  styles.classes = [
     { colour: colours.kept, shape: "dot", radius, alpha: 0.8 },
-    { colour: colours.odd, shape: "diamond", radius: radius * 1.3, alpha: 0.95 },
+    { colour: colours.flagged, shape: "diamond", radius: radius * 1.3, alpha: 0.95 },
   ];
 }
 
-// From low to high scores, the middle 96 % of them.
+// The range of the middle 96 % of the scores.
 function shadeRange() {
   const at = (share) => scores[byScore[Math.round(share * (size - 1))]];
   return [at(0.02), at(0.98)];
@@ -22,7 +22,7 @@ function shadeRange() {
 function shade(share) {
   return share < 0.5
     ? mixed(colours.kept, colours.middle, share * 2)
-    : mixed(colours.middle, colours.odd, share * 2 - 1);
+    : mixed(colours.middle, colours.flagged, share * 2 - 1);
 }
 
 function byScoreShade() {
@@ -30,9 +30,9 @@ function byScoreShade() {
   const wide = high > low ? high - low : 1;
   for (let row = 0; row < size; row++) {
     const share = Math.min(Math.max((scores[row] - low) / wide, 0), 1);
-    looks.of[row] = Math.round(share * (SHADES - 1));
+    styles.of[row] = Math.round(share * (SHADES - 1));
   }
-  looks.classes = Array.from({ length: SHADES }, (_, k) => ({
+  styles.classes = Array.from({ length: SHADES }, (_, k) => ({
     colour: shade(k / (SHADES - 1)), shape: "dot", radius: radius * 1.1, alpha: 0.95,
   }));
 }
@@ -40,20 +40,20 @@ function byScoreShade() {
 function byStructure() {
   const count = state.structures.length;
   for (let row = 0; row < size; row++) {
-    const own = structureOf(row);
-    looks.of[row] = isFlagged(row) ? count + 1 : own < 0 ? 0 : own + 1;
+    const structure = structureOf(row);
+    styles.of[row] = isFlagged(row) ? count + 1 : structure < 0 ? 0 : structure + 1;
   }
-  looks.classes = [
+  styles.classes = [
     { colour: colours.dim, shape: "dot", radius: radius * 0.9, alpha: 0.6 },
     ...state.structures.map((_, k) => ({
       colour: colours.structures[k % 6], shape: "dot", radius: radius * 1.1, alpha: 0.95,
     })),
-    { colour: colours.odd, shape: "diamond", radius, alpha: 0.55 },
+    { colour: colours.flagged, shape: "diamond", radius, alpha: 0.55 },
   ];
 }
 
-function updateLooks() {
-  ({ verdict: byVerdict, score: byScoreShade, structure: byStructure })[state.colour]();
+function updateStyles() {
+  ({ label: byLabel, score: byScoreShade, structure: byStructure })[state.colour]();
 }
 
 function chip(shape, colour, text) {
@@ -69,13 +69,13 @@ function updateLegend() {
     bar.style.background = `linear-gradient(to right, ${[0, 0.5, 1].map(shade).join(",")})`;
     const [low, high] = shadeRange();
     entries.push(element("span", { class: "entry" }, `score ${low.toFixed(3)}`, bar, high.toFixed(3)));
-  } else if (state.colour === "verdict") {
-    entries.push(chip("dot", colours.kept, "kept"), chip("diamond", colours.odd, "anomaly"));
+  } else if (state.colour === "label") {
+    entries.push(chip("dot", colours.kept, "kept"), chip("diamond", colours.flagged, "anomaly"));
   } else {
     state.structures.forEach((on, k) => {
       if (on) entries.push(chip("dot", colours.structures[k % 6], `structure ${k}`));
     });
-    entries.push(chip("dot", colours.dim, "kept, on none"), chip("diamond", colours.odd, "anomaly"));
+    entries.push(chip("dot", colours.dim, "kept, no structure"), chip("diamond", colours.flagged, "anomaly"));
   }
   $("legend").replaceChildren(...entries);
 }
