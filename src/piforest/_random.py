@@ -101,7 +101,9 @@ class Stream:
     key: int
 
     @classmethod
-    def from_random_state(cls, random_state: Any) -> Stream:
+    def from_random_state(
+        cls, random_state: int | np.random.RandomState | np.random.Generator | None
+    ) -> Stream:
         """An int is the seed itself; None asks the system; a generator is drawn from.
 
         The global state of `numpy.random` is never read or changed.
