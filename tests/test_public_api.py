@@ -48,18 +48,18 @@ def functions():
             ]
         for path, function in callables:
             ours = getattr(function, "__module__", "") or ""
-            if inspect.isfunction(function) and ours.startswith("piforest"):
-                if id(function) not in seen:
-                    seen.add(id(function))
-                    yield path, function
+            public = inspect.isfunction(function) and ours.startswith("piforest")
+            if public and id(function) not in seen:
+                seen.add(id(function))
+                yield path, function
 
 
 FUNCTIONS = dict(functions())
 
 
 def test_every_module_lists_its_public_names():
-    modules = [m for m in map(lambda n: getattr(piforest, n), piforest.__all__)
-               if isinstance(m, ModuleType)]  # fmt: skip
+    values = [getattr(piforest, name) for name in piforest.__all__]
+    modules = [value for value in values if isinstance(value, ModuleType)]
     assert len(modules) > 15
     for module in modules:
         assert module.__all__, module.__name__
