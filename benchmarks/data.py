@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,9 +59,25 @@ def circles(n: int, seed: int = 0, noise: float = 0.0107) -> np.ndarray:
 
 
 def detector(name: str, family: str = "circle", **changes: object) -> object:
-    """PIF with the true noise, or the default without it; one thread unless told otherwise."""
-    import piforest
-
+    """PIF with the true noise, or the default without it; one thread by default."""
     known = {"sigma": 0.0107} if name == "PIF" else {}
     params = {"n_models": 10_000, "random_state": 0, "n_jobs": 1, **known, **changes}
-    return getattr(piforest, name)(family, **params)
+    return make_detector(name)(family, **params)
+
+
+def make_detector(name: str) -> Callable[..., Any]:
+    """What makes a detector: "PIF" the paper's algorithm, otherwise the default."""
+    import piforest
+
+    if name != "PIF":
+        return piforest.PreferenceIsolationForest
+    # compare.py also runs commits in which the paper's algorithm was a class.
+    return getattr(piforest, "PIF", None) or piforest.PreferenceIsolationForest.paper
+
+
+def embed_all(embedding: object, X: np.ndarray, n_jobs: int | None) -> object:
+    """The preferences of X, as a detector computes them."""
+    from piforest._rows import stack
+    from piforest.engines import CpuEngine
+
+    return stack(CpuEngine(n_jobs, 0).embed(embedding, X), len(X))

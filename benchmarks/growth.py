@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from data import circles, detector
+from data import circles, detector, embed_all
 from measure import Result, case, cpu_seconds, measured
 
 POINTS = (1_000, 10_000, 100_000, 1_000_000)
@@ -119,8 +119,9 @@ def _machine_threads() -> Result:
 @case("two threads, embedding")
 def _embedding_threads() -> Result:
     """As a detector embeds; `transform` also makes a SciPy array of it, in one thread."""
-    embedding, new = detector(_DEFAULT).fit(circles(1_000)).embedding_, circles(20_000, seed=1)
-    return _speed_up(lambda jobs: embedding.set_params(n_jobs=jobs)._embed_all(new))
+    embedding = detector(_DEFAULT).fit(circles(1_000)).fitted_.embedding
+    new = circles(20_000, seed=1)
+    return _speed_up(lambda jobs: embed_all(embedding, new, jobs))
 
 
 @case("two threads, transform")
