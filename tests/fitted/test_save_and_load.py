@@ -178,6 +178,19 @@ def test_another_family_is_refused(family, other, tmp_path):
         PreferenceIsolationForest.load(tmp_path / "m", family=other)
 
 
+def test_parameters_of_a_custom_family_may_have_any_size(tmp_path):
+    family = from_functions(
+        lambda points: 1e150 * fit_line(points),
+        lambda X, params: along_y(X, params / 1e150),
+        sample_size=2,
+        n_features=2,
+    )
+    detector = PreferenceIsolationForest(family, n_models=50, **SMALL).fit(X)
+    detector.save(tmp_path / "m")
+    loaded = PreferenceIsolationForest.load(tmp_path / "m", family=family)
+    assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
+
+
 def test_a_built_in_family_is_not_passed_again(tmp_path):
     PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(
         tmp_path / "m"
