@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
@@ -18,18 +20,17 @@ from research_data import adelaidermf, with_anomalies
 
 
 class Words:
-    """Chance as the package has it: words of the streams of a seed. Counts what was decided."""
+    """The random decisions of the package, b = 2: words of the streams of a seed."""
 
     def __init__(self, seed, n, pool_size):
         stream = Stream.from_random_state(seed)
         embedding = Stream.from_random_state(stream.child("embedding").key)
         self.models, self.trees = embedding.child("models"), stream.child("trees")
-        words = [(int(mix(stream.child("pool").key, row)), row) for row in range(n)]
-        self.pool = sorted(row for _, row in sorted(words)[:pool_size])
+        self.pool = naive.smallest_words(stream.child("pool").key, n, pool_size)
         self.rounds = self.ties = 0
 
     def minimal_samples(self, n, size, missing):
-        """As many as are missing; from the second round on some more, up to 16 times as many."""
+        """As many as are missing; from the second round on up to 16 times as many."""
         key = self.models.child(self.rounds).key
         drawn = naive.draw_samples(key, n, size, missing * min(2**self.rounds, 16))
         self.rounds += 1
@@ -40,22 +41,19 @@ class Words:
         return [self.pool[k] for k in chosen]
 
     def seeds(self, node, points, b):
-        words = [(self._word(node, point, b), point) for point in points]
-        return [point for _, point in sorted(words)[:b]]
+        return sorted(points, key=lambda point: self._word(node, point))[:b]
 
     def tie(self, node, point, nearest):
         self.ties += 1
-        word = mix(self._word(node, point, 2), 0)
-        return nearest[int(below(word, len(nearest)))]
+        return nearest[int(below(mix(self._word(node, point), 0), len(nearest)))]
 
-    def _word(self, node, point, b):
-        """A node's number: 0 for the root, b v + k + 1 for child k of node v."""
+    def _word(self, node, point):
+        """Of a point at a node: the root has number 0, child k of node v number 2 v + k + 1."""
         tree, *path = node
         number = 0
         for child in path:
-            number = b * number + child + 1
-        key = mix(mix(self.trees.child(tree).key, 1), number)
-        return int(mix(key, self.pool.index(point)))
+            number = 2 * number + child + 1
+        return int(mix(mix(mix(self.trees.child(tree).key, 1), number), self.pool.index(point)))
 
 
 def homography(sample):
@@ -111,6 +109,10 @@ def test_scores_are_those_of_the_papers_algorithms(case, kernel):
         assert chance.rounds > 1, "no sample was degenerate"
         assert chance.ties > 0, "there was no tie"
         assert 0 < np.sum(empty) < len(X), "no row was empty"
+
+
+def test_the_papers_algorithms_are_written_without_the_package():
+    assert "piforest" not in Path(paper.__file__).read_text()
 
 
 # --- accuracy; seeds, sigmas and margins were fixed before looking

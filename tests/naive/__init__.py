@@ -8,7 +8,15 @@ limit, c_b(n). Random decisions are words of the same streams.
 
 from .bands import bands, greedy
 from .default import default_detector
-from .forest import c, extended_path_lengths, path_length, pi_forest, scores, subsample
+from .forest import (
+    c,
+    extended_path_lengths,
+    path_length,
+    pi_forest,
+    scores,
+    smallest_words,
+    subsample,
+)
 from .match_solvers import centred, solve_fundamental, solve_homography
 from .metrics import DISTANCE, table, tanimoto
 from .preferences import PHI, preferences, without_in_sample_preferences

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from piforest._random import Stream, mix
+from piforest._random import Stream
 
 from .bands import bands
-from .forest import pi_forest, scores
+from .forest import pi_forest, scores, smallest_words
 from .metrics import table
 from .preferences import preferences
 from .samplers import mixed_samples
@@ -24,8 +24,7 @@ def default_detector(X, family, codimension, sigma, m, t, psi, b, pool_size, see
     estimate, width, ratio, gain = bands(R, own, widths(X), family.size, codimension)
     P = preferences(R, scales(sigma, estimate, width, ratio), "gaussian", gain**0.75)
     P[own] = 0
-    words = [(int(mix(stream.child("pool").key, row)), row) for row in range(len(X))]
-    pool = sorted(row for _, row in sorted(words)[:pool_size])
+    pool = smallest_words(stream.child("pool").key, len(X), pool_size)
     D = table("tanimoto", P, P[pool])
     forest = pi_forest(D[pool], stream.child("trees"), t, psi, b)
     return scores(D, ~P.any(axis=1), forest, psi, b, soft=True)

@@ -12,9 +12,14 @@ from scipy.special import ndtri
 from piforest._random import below, mix
 
 
+def smallest_words(key, n, size):
+    """The `size` of the numbers below n with the smallest words, ascending."""
+    words = sorted((int(mix(key, row)), row) for row in range(n))
+    return sorted(row for _, row in words[:size])
+
+
 def subsample(key, pool, psi):
-    words = [(int(mix(mix(key, 0), row)), row) for row in range(pool)]
-    return sorted(row for _, row in sorted(words)[:psi])
+    return smallest_words(mix(key, 0), pool, psi)
 
 
 def pi_tree(D, P, e, limit, b, key, number=0):

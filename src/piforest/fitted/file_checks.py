@@ -176,9 +176,8 @@ def check_points(arrays: Arrays, pool: int, n: int, d: int) -> None:
 def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     """One row of parameters, one sample, one scale and one weight for each model."""
     _require(_shapes_fit(models, d), "its models do not fit together")
+    # Parameters may have any size: those of an ellipse are inverse squares of lengths.
     finite = _is_finite(models.points) and bool(np.isfinite(models.params).all())
-    # The parameters of a custom family may have any size.
-    finite = finite and (models.family is custom or _is_finite(models.params))
     usable = np.isfinite(models.scale) & (models.scale > 0)
     usable &= np.isfinite(models.weight) & (models.weight >= 0)
     _require(finite and usable.all() and models.weight.max() > 0, "its models have bad values")
