@@ -184,10 +184,10 @@ def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     if models.family is custom:
         return  # `check_same_family` asks whether it knows these models
     k, p = models.samples.shape[1], models.params.shape[1]
-    _require(models.family.sample_size(d) == k, "its samples do not fit the family")
+    _require(models.family.sample_size(d) == k, "its models do not fit the family")
     with np.errstate(all="ignore"):
         solved = models.family.solve(np.zeros((1, k, d)))[0]
-    _require(solved.shape[-1] == p, "its parameters do not fit the family")
+    _require(solved.shape[-1] == p, "its models do not fit the family")
 
 
 def _shapes_fit(models: ModelSet, d: int) -> bool:
