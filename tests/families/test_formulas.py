@@ -14,7 +14,7 @@ import pytest
 
 from piforest.checks import BrokenLaw, check_family
 from piforest.families import extent, get_family, list_families
-from piforest.families._namespace import prepared_params, residuals_of
+from piforest.families._formula import prepared_params, residuals_of
 from scenes import cylinder_points, flat_points, line_points, on_one_model, parabola_points
 
 VARIANTS = {

@@ -1,8 +1,13 @@
 """Scenes with ground truth, and readers of the published sets."""
 
-from .curves import make_ellipses, make_parabolas, make_polynomials, make_regressions
+from .curves import (
+    make_ellipses,
+    make_parabolas,
+    make_piecewise_laws,
+    make_polynomials,
+    make_regressions,
+)
 from .fetch import fetch_adelaidermf
-from .laws import make_piecewise_laws
 from .matches import (
     make_affine_motion_pair,
     make_affine_pair,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..families import layout_of
 from ..protocols import Floats
 from ._common import COLOURS, GREY, axes, checked, draw, frame, legend, names_of
 
@@ -56,7 +57,7 @@ def plot_structures(X: Any, structures: Sequence[Any], ax: Any = None, *, title:
 
 def drawn_columns(X: Floats, structures: Sequence[Any]) -> Floats:
     """X without normals, which are no places."""
-    oriented = any("nx" in getattr(each.family, "row", "") for each in structures)
+    oriented = any(layout_of(each.family).kind == "oriented points" for each in structures)
     return X[:, :3] if oriented and X.ndim == 2 and X.shape[1] == 6 else X
 
 
