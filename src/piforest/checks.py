@@ -61,6 +61,7 @@ def check_family(family: Any, X: Any = None) -> list[str]:
     """
     family = _lawful(resolve_family, family)
     rng = np.random.default_rng(0)
+    _check_layout(family)
     X = _points(family, X, rng)
     k = _check_members(family, *X.shape)
     _check_words(family, X)
@@ -119,6 +120,16 @@ def _called(member: str, method: Any, *arguments: Floats) -> Any:
 
 def _is_exact(family: ModelFamily) -> bool:
     return bool(getattr(family, "exact", True))
+
+
+def _check_layout(family: ModelFamily) -> None:
+    layout = layout_of(family)
+    _require(isinstance(layout, RowLayout), f"layout must be a RowLayout, got {layout!r}.")
+    if layout.columns is not None:
+        d = len(layout.columns)
+        _require(family.n_features == d, f"n_features is {family.n_features}, layout has {d}.")
+        fits = all(0 <= column < d for view in layout.views for column in view)
+        _require(fits, f"views of layout must name columns from 0 to {d - 1}, got {layout.views}.")
 
 
 def _points(family: ModelFamily, X: Any, rng: np.random.Generator) -> Floats:
@@ -304,14 +315,6 @@ def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: flo
 
 
 def _check_words(family: ModelFamily, X: Floats) -> None:
-    d = X.shape[1]
-    layout = layout_of(family)
-    _require(isinstance(layout, RowLayout), f"layout must be a RowLayout, got {layout!r}.")
-    known = d if layout.columns is None else len(layout.columns)
-    _require(
-        known == d and all(0 <= c < d for view in layout.views for c in view),
-        f"layout must describe rows of {d} columns, got {layout!r}.",
-    )
     if hasattr(family, "complaint"):
         complaint = family.complaint(X)
         _require(

@@ -226,9 +226,13 @@ def test_fit_says_why_nothing_can_be_learned():
         PIF(LearnedFamily(TREE, 5), sigma=0.1).fit(np.column_stack([X, np.ones(60)]))
     with pytest.raises(ValueError, match=r"learns from none of 20 .* of 5 rows; .* n_components=6"):
         PIF(LearnedFamily(PCA(6), 5), sigma=0.1).fit(np.hstack([X, X**2, X**3]))
-    with pytest.raises(ValueError, match="'learned PCA' needs at least 4 columns; X has 3"):
+    with pytest.raises(
+        ValueError, match=r"'learned PCA' needs at least 4 columns: rows of .*; X has 3"
+    ):
         PIF(LearnedFamily(PCA(3), 5), sigma=0.1).fit(X)
-    with pytest.raises(ValueError, match="needs at least 2 columns; X has 1"):
+    with pytest.raises(
+        ValueError, match="at least 2 columns: rows of features and a target; X has 1"
+    ):
         PIF(LearnedFamily(TREE, 5), sigma=0.1).fit(X[:, :1])
 
 

@@ -20,9 +20,7 @@ Rng = np.random.Generator
 Sizes = int | Sequence[int]
 Box = tuple[Sequence[float], Sequence[float]]
 Structure = Callable[[int, Rng], Floats]
-"""(size, generator) to as many rows"""
 Anomalies = Callable[[int, Rng, Floats, Floats], Floats]
-"""(size, generator, lowest and highest of each column) to as many rows"""
 P = ParamSpec("P")
 
 
@@ -32,20 +30,30 @@ def uniform(size: int, rng: Rng, low: Floats, high: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is special about a scene."""
+    """What is special about a synthetic scene.
+
+    Parameters
+    ----------
+    structures : function or sequence of functions
+        (size, generator) to as many rows (size, d): one that draws all structures, or one each.
+    columns : sequence of str
+        The names of the columns.
+    anomalies : function
+        (size, generator, lowest, highest of each column) to as many rows; uniform by default.
+    sizes : int or sequence of int, optional
+        Rows of each structure where the option `sizes` is None.
+    """
 
     structures: Structure | Sequence[Structure]
-    """one that draws all of them, or one for each"""
     columns: Sequence[str] = ("x", "y")
     anomalies: Anomalies = uniform
     sizes: Sizes | None = None
-    """where the option is None"""
 
 
-def scene(
+def synthetic_scene(
     stream: str = "scene", *, family: str | None = None
 ) -> Callable[[Callable[P, Drawing]], Callable[P, Any]]:
-    """Turn a function that draws structures into one that returns a scene.
+    """Turn a function that returns a `Drawing` into one that returns a data set.
 
     The function takes the options of `make_lines`, of which `box` may be missing, and its own. Its
     docstring describes its own; those that all have in common are added.
@@ -57,6 +65,17 @@ def scene(
     family : str, optional
         Rows are matches or segments for this family, and the noise is in every column. The
         stream has the same name.
+
+    Examples
+    --------
+    >>> @synthetic_scene("crosses")
+    ... def make_crosses(n_structures=2, *, sizes=50, noise=0.01, anomaly_share=0.3,
+    ...                  random_state=None, return_X_y=False, as_frame=False):
+    ...     def arm(size, rng):
+    ...         return np.column_stack([rng.uniform(-1, 1, size), rng.normal(0, noise, size)])
+    ...     return Drawing([arm, lambda size, rng: arm(size, rng)[:, ::-1]])
+    >>> make_crosses(random_state=0).data.shape
+    (143, 2)
     """
 
     def decorate(draw: Callable[P, Drawing]) -> Callable[P, Any]:

@@ -16,10 +16,10 @@ import numpy as np
 from .._random import Stream
 from .._validation import check_choice, check_flag, check_integer
 from ..protocols import Floats
-from ._render import Box, Drawing, Rng, Sizes, Structure, scene
+from ._render import Box, Drawing, Rng, Sizes, Structure, synthetic_scene
 
 
-@scene()
+@synthetic_scene()
 def make_ellipses(
     n_structures: int = 3,
     *,
@@ -48,7 +48,7 @@ def make_ellipses(
     return Drawing(ellipse)
 
 
-@scene()
+@synthetic_scene()
 def make_parabolas(
     n_structures: int = 3,
     *,
@@ -84,7 +84,7 @@ def make_parabolas(
     return Drawing(parabola)
 
 
-@scene()
+@synthetic_scene()
 def make_polynomials(
     n_structures: int = 3,
     *,
@@ -119,7 +119,7 @@ def make_polynomials(
     return Drawing(polynomial)
 
 
-@scene()
+@synthetic_scene()
 def make_regressions(
     n_structures: int = 3,
     *,
@@ -162,7 +162,7 @@ def make_regressions(
     return Drawing(law, [*(f"x{i + 1}" for i in range(f)), "y"])
 
 
-@scene()
+@synthetic_scene()
 def make_piecewise_laws(
     n_structures: int = 3,
     *,

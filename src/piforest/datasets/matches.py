@@ -14,7 +14,7 @@ import numpy as np
 from .._random import Stream
 from .._validation import check_integer
 from ..protocols import Floats
-from ._render import Drawing, Rng, Sizes, as_bunch, documents, scene
+from ._render import Drawing, Rng, Sizes, as_bunch, documents, synthetic_scene
 from .stereo import _CAMERA, _HEIGHT, _WIDTH, _rotation, make_motion_pair
 
 _IMAGE = np.array([_WIDTH, _HEIGHT], float)
@@ -22,7 +22,7 @@ _ENDS = ["x1", "y1", "x2", "y2"]
 _CLOUDS = ["x", "y", "z", "x'", "y'", "z'"]
 
 
-@scene(family="affinity")
+@synthetic_scene(family="affinity")
 def make_affine_pair(
     n_structures: int = 3,
     *,
@@ -46,7 +46,7 @@ def make_affine_pair(
     return Drawing(affinity, _ENDS)
 
 
-@scene(family="similarity")
+@synthetic_scene(family="similarity")
 def make_similarity_pair(
     n_structures: int = 3,
     *,
@@ -70,7 +70,7 @@ def make_similarity_pair(
     return Drawing(similarity, _ENDS)
 
 
-@scene(family="translation")
+@synthetic_scene(family="translation")
 def make_translation_pair(
     n_structures: int = 3,
     *,
@@ -93,7 +93,7 @@ def make_translation_pair(
     return Drawing(translation, _ENDS)
 
 
-@scene(family="affine_fundamental")
+@synthetic_scene(family="affine_fundamental")
 def make_affine_motion_pair(
     n_structures: int = 3,
     *,
@@ -165,7 +165,7 @@ def make_essential_pair(
     )
 
 
-@scene(family="rotation")
+@synthetic_scene(family="rotation")
 def make_rotation_pair(
     n_structures: int = 2,
     *,
@@ -192,7 +192,7 @@ def make_rotation_pair(
     return Drawing(turn, _ENDS)
 
 
-@scene(family="rigid")
+@synthetic_scene(family="rigid")
 def make_rigid_matches(
     n_structures: int = 3,
     *,
@@ -215,7 +215,7 @@ def make_rigid_matches(
     return Drawing(body, _CLOUDS)
 
 
-@scene(family="similarity3d")
+@synthetic_scene(family="similarity3d")
 def make_similarity3d_matches(
     n_structures: int = 3,
     *,
@@ -238,7 +238,7 @@ def make_similarity3d_matches(
     return Drawing(body, _CLOUDS)
 
 
-@scene(family="translation3d")
+@synthetic_scene(family="translation3d")
 def make_translation3d_matches(
     n_structures: int = 3,
     *,
@@ -261,7 +261,7 @@ def make_translation3d_matches(
     return Drawing(body, _CLOUDS)
 
 
-@scene(family="vanishing_point")
+@synthetic_scene(family="vanishing_point")
 def make_segments(
     n_structures: int = 3,
     *,

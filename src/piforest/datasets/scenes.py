@@ -8,10 +8,10 @@ import numpy as np
 
 from .._validation import check_integer
 from ..protocols import Floats
-from ._render import Box, Drawing, Rng, Sizes, Structure, scene
+from ._render import Box, Drawing, Rng, Sizes, Structure, synthetic_scene
 
 
-@scene()
+@synthetic_scene()
 def make_lines(
     n_structures: int = 4,
     *,
@@ -38,7 +38,7 @@ def make_lines(
     return Drawing(line)
 
 
-@scene()
+@synthetic_scene()
 def make_circles(
     n_structures: int = 3,
     *,
@@ -64,7 +64,7 @@ def make_circles(
     return Drawing(circle)
 
 
-@scene()
+@synthetic_scene()
 def make_stair(
     n_structures: int = 3,
     *,
@@ -91,7 +91,7 @@ def make_stair(
     return Drawing(steps, sizes=[272, 64, 64] if k == 3 else 50)
 
 
-@scene()
+@synthetic_scene()
 def make_star(
     n_structures: int = 5,
     *,
@@ -115,7 +115,7 @@ def make_star(
     return Drawing(chords)
 
 
-@scene()
+@synthetic_scene()
 def make_circle_scene(
     n_structures: int = 3,
     *,

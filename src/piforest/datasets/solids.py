@@ -15,13 +15,13 @@ import numpy as np
 
 from .._validation import check_flag, check_integer, check_not_below_zero
 from ..protocols import Floats
-from ._render import Drawing, Rng, Sizes, scene, uniform
+from ._render import Drawing, Rng, Sizes, synthetic_scene, uniform
 
 _XYZ = ["x", "y", "z"]
 _NORMAL = ["nx", "ny", "nz"]
 
 
-@scene("solids")
+@synthetic_scene("solids")
 def make_planes(
     n_structures: int = 3,
     *,
@@ -47,7 +47,7 @@ def make_planes(
     return Drawing(plane, _XYZ)
 
 
-@scene("solids")
+@synthetic_scene("solids")
 def make_spheres(
     n_structures: int = 3,
     *,
@@ -76,7 +76,7 @@ def make_spheres(
     return Drawing(sphere, _XYZ)
 
 
-@scene("solids")
+@synthetic_scene("solids")
 def make_cylinders(
     n_structures: int = 3,
     *,
@@ -119,7 +119,7 @@ def make_cylinders(
     return Drawing(cylinder, _XYZ + _NORMAL, _oriented) if normals else Drawing(cylinder, _XYZ)
 
 
-@scene("solids")
+@synthetic_scene("solids")
 def make_cones(
     n_structures: int = 3,
     *,
@@ -156,7 +156,7 @@ def make_cones(
     return Drawing(cone, _XYZ + _NORMAL, _oriented)
 
 
-@scene("solids")
+@synthetic_scene("solids")
 def make_subspaces(
     n_structures: int = 3,
     *,

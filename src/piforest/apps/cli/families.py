@@ -39,11 +39,12 @@ def run(args: argparse.Namespace, output: Output) -> None:
 
 
 def _about(family: Any) -> dict[str, Any]:
-    from dataclasses import fields
+    from dataclasses import fields, is_dataclass
 
     from ...families import layout_of
 
     layout = layout_of(family)
+    known = fields(family) if is_dataclass(family) else ()
     least = family.n_features or next(d for d in range(1, 100) if family.codimension(d) >= 1)
     sample = _sample(family)
     return {
@@ -54,7 +55,7 @@ def _about(family: Any) -> dict[str, Any]:
         "least_columns": least,
         "sample": int(sample) if sample.isdecimal() else sample,
         "about": _text(type(family).__doc__ or ""),
-        "options": {each.name: getattr(family, each.name) for each in fields(family)},
+        "options": {each.name: getattr(family, each.name) for each in known},
     }
 
 
