@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from ._random import Stream
-from .families import extent, resolve_family
-from .families._namespace import residuals_of
+from .families import Scene, extent, layout_of, null_rows, resolve_family
+from .families._formula import residuals_of
 from .metrics import as_rows, resolve_metric
 from .preferences import resolve_kernel
-from .protocols import Floats, Forest, ModelFamily
+from .protocols import Floats, Forest, ModelFamily, RowLayout
 from .sampling import resolve_sampler
 from .typing import ArrayLike, KernelLike, MetricLike, SamplerLike
 
@@ -47,15 +47,31 @@ def _require(holds: Any, law: str) -> None:
 
 
 def check_family(family: Any, X: Any = None) -> list[str]:
-    """Test a model family; returns remarks, raises `BrokenLaw` at the first broken law.
+    """Test the laws of model families.
 
-    X: rows that lie on one model of the family, more than a minimal sample. Random
-    rows without it, which do where a model goes through any minimal sample. A family with
-    `exact = False` need not go through its samples, and X is then any rows that it can
-    learn from.
+    Parameters
+    ----------
+    family : str or ModelFamily
+        A name, or an instance of a custom family.
+    X : array (n, d), optional
+        Rows that lie on one model, more than a minimal sample. None: rows of the family's
+        `scene`; without one random rows, which do where a model goes through any minimal
+        sample. A family with `exact = False` need not go through its samples, and X is then any
+        rows that it can learn from.
+
+    Returns
+    -------
+    remarks : list of str
+        What is worth knowing and breaks no law.
+
+    Raises
+    ------
+    BrokenLaw
+        At the first law that does not hold, with its words.
     """
     family = _lawful(resolve_family, family)
     rng = np.random.default_rng(0)
+    _check_layout(family)
     X = _points(family, X, rng)
     k = _check_members(family, *X.shape)
     _check_words(family, X)
@@ -83,6 +99,7 @@ def check_family(family: Any, X: Any = None) -> list[str]:
     _check_symmetries(family, probes, samples, size)
     _check_outline(family, X, theta, size)
     _check_formula(family, probes, theta, R, size)
+    _check_null(family, X)
     _require(
         np.array_equal(family.residuals(probes, theta), R),
         "residuals must not depend on what was solved before: keep no state.",
@@ -115,13 +132,27 @@ def _is_exact(family: ModelFamily) -> bool:
     return bool(getattr(family, "exact", True))
 
 
+def _check_layout(family: ModelFamily) -> None:
+    layout = layout_of(family)
+    _require(isinstance(layout, RowLayout), f"layout must be a RowLayout, got {layout!r}.")
+    if layout.columns is not None:
+        d = len(layout.columns)
+        _require(family.n_features == d, f"n_features is {family.n_features}, layout has {d}.")
+        fits = all(0 <= column < d for view in layout.views for column in view)
+        _require(fits, f"views of layout must name columns from 0 to {d - 1}, got {layout.views}.")
+
+
 def _points(family: ModelFamily, X: Any, rng: np.random.Generator) -> Floats:
     d = family.n_features
     _require(
         d is None or isinstance(d, numbers.Integral),
         f"n_features must be an integer or None, got {d!r}.",
     )
-    X = rng.uniform(-1, 1, (40, d or 3)) if X is None else np.asarray(X, np.float64)
+    scene = getattr(family, "scene", None)
+    _require(scene is None or isinstance(scene, Scene), f"scene must be a Scene, got {scene!r}.")
+    if X is None:
+        X = rng.uniform(-1, 1, (40, d or 3)) if scene is None else scene.on_one_model()
+    X = np.asarray(X, np.float64)
     _require(X.ndim == 2, f"X must be a table of rows, got shape {X.shape}.")
     _require(d in (None, X.shape[1]), f"n_features is {d}, X has {X.shape[1]} columns.")
     return np.asarray(X)
@@ -271,7 +302,8 @@ def _check_noise(family: ModelFamily, X: Floats, samples: Floats, size: float, r
 
 
 def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: float) -> None:
-    d, views = X.shape[1], getattr(family, "views", 1)
+    d = X.shape[1]
+    views = layout_of(family).views or (tuple(range(d)),)
     here = _table(family, X, samples)
     for symmetry in sorted(family.symmetries):
         shift, turn, factor = np.zeros(d), np.eye(d), 1.0
@@ -280,10 +312,9 @@ def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: flo
         elif symmetry == "scale":
             factor = 3.0
         else:
-            for view in range(views):
-                at = view * (d // views)
-                c, s = np.cos(_ROTATION + view), np.sin(_ROTATION + view)
-                turn[at : at + 2, at : at + 2] = [[c, -s], [s, c]]
+            for number, view in enumerate(views):
+                c, s = np.cos(_ROTATION + number), np.sin(_ROTATION + number)
+                turn[np.ix_(view[:2], view[:2])] = [[c, -s], [s, c]]
         moved = [factor * (points @ turn.T) + shift for points in (X, samples)]
         there = _table(family, moved[0], moved[1]) / factor
         close = np.isclose(there, here, rtol=1e-4, atol=1e-5 * size)
@@ -294,8 +325,6 @@ def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: flo
 
 
 def _check_words(family: ModelFamily, X: Floats) -> None:
-    row = getattr(family, "row", "")
-    _require(isinstance(row, str), f"row must be a string, got {row!r}.")
     if hasattr(family, "complaint"):
         complaint = family.complaint(X)
         _require(
@@ -348,6 +377,18 @@ def _check_formula(family: ModelFamily, X: Floats, theta: Floats, R: Floats, siz
         np.isclose(formula, R, rtol=1e-9, atol=1e-9 * size),
         "formula must give what residuals gives, to a billionth of the data's size.",
     )
+
+
+def _check_null(family: ModelFamily, X: Floats) -> None:
+    given, n = X.copy(), len(X) + 3
+    rows = np.asarray(_lawful(null_rows, family, given, n, Stream(1)))
+    _require(np.array_equal(given, X), "null_rows must not write into its input.")
+    _require(
+        rows.shape == (n, X.shape[1]) and np.isfinite(rows).all(),
+        f"null_rows must give finite rows of shape ({n}, {X.shape[1]}), got {rows.shape}.",
+    )
+    again = null_rows(family, X, n, Stream(1))
+    _require(np.array_equal(again, rows), "null_rows must depend on X, n and the stream alone.")
 
 
 def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:

@@ -45,10 +45,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> None:
     import numpy as np
 
+    from ...families import layout_of
+
     args.out = out_like(args.out, args.file)
     check_outputs(args, output)
     families = families_from(args)
-    oriented = any("nx" in getattr(each, "row", "") for each in families if each.n_features == 6)
+    oriented = any(layout_of(each).kind == "oriented points" for each in families)
     points = read_points(args, families, args.columns or (_ORIENTED if oriented else None))
     _check_cloud(points)
     coloured = not args.keep_colours

@@ -8,7 +8,7 @@ from pathlib import Path
 from ._options import add_seed, folder, names
 from ._output import Output
 
-HELP = "show every family on a made scene of its own"
+HELP = "show every family on a synthetic scene"
 DESCRIPTION = (
     "Draw a scene for each family, detect, compare with isolation forest and LOF, and write a "
     "page with the pictures."
