@@ -70,7 +70,7 @@ def test_keypoints_arrays_and_pairs_give_the_same(matched):
         assert np.array_equal(got.mask, expected.mask)
 
 
-def test_fundamental_matrices_are_the_default():
+def test_motions_in_space_are_the_default():
     pair = make_motion_pair(2, random_state=1)
     kept = filter_matches(pair.data[:, :2], pair.data[:, 2:], random_state=0)
     assert kept.detector.models_[0].family.name == "fundamental"

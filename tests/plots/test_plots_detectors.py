@@ -65,7 +65,7 @@ DRAWN = [
 
 @pytest.mark.parametrize("draw", DRAWN)
 @pytest.mark.parametrize("which", ["detector", "paper"])
-def test_a_plot_is_drawn_into_the_given_axes_with_labels_and_a_title(draw, which, request):
+def test_a_picture_is_drawn_into_the_given_axes_with_labels_and_a_title(draw, which, request):
     ax = plt.subplots()[1]
     assert draw(request.getfixturevalue(which), ax=ax, title="title") is ax
     assert ax.get_title() == "title"
@@ -327,7 +327,7 @@ def test_rows_that_were_not_trained_on_are_explained_without_members(detector):
     assert len(ax.lines) == 4
 
 
-def test_explanations_are_drawn_in_3d_and_between_images():
+def test_explanations_are_drawn_in_space_and_between_images():
     planes = make_planes(2, sizes=80, random_state=0).data
     ax = plot_explanation(PreferenceIsolationForest("plane", **SMALL).fit(planes), planes, 0)
     assert ax.name == "3d"

@@ -1,4 +1,4 @@
-"""`piforest detect` where something is wrong: one line, an exit code, and no half file."""
+"""Errors of `piforest detect`: one line, an exit code, and no partial file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CASES = {
     "an empty file": ("", [], "is empty"),
     "a header alone": ("x,y\n", [], "no rows"),
     "text among numbers": ("x,y\n1,2\n3,abc\n4,5\n", [], r"row 2 of column 'y' is 'abc', not a"),
-    "one row": ("x,y\n1,2\n", [], "1 row with all of its numbers, at least 2 are needed"),
+    "one row": ("x,y\n1,2\n", [], "1 row without missing numbers, at least 2 are needed"),
     "the same point": ("x,y\n" + "1,1\n" * 6, [], "all 6 points are identical"),
     "no such column": ("x,y\n1,2\n3,4\n", ["--columns", "x,z"], "no column 'z'"),
     "too few points": ("x,y\n1,2\n3,4\n", ["--family", "circle"], "at least 3 points, got 2"),
@@ -47,7 +47,7 @@ CASES = {
     "a format that is only read": ("x,y\n1,2\n3,4\n", ["--out", "a.mat"], "a.mat: .mat files are"),
     "no folder": ("x,y\n1,2\n3,4\n", ["--out", "a/b.csv"], "there is no folder a"),
     "one name for two": (
-        "x,y\n1,2\n3,4\n", ["--out", "a.csv", "--model", "./a.csv"], "named for two outputs",
+        "x,y\n1,2\n3,4\n", ["--out", "a.csv", "--model", "./a.csv"], "is the name of two outputs",
     ),
     "text in an array": (
         "i,x,y\na,1,2\nb,3,4\nc,5,7\n", ["--out", "a.npy"], "row 1 of column 'i' is 'a'",
@@ -63,9 +63,9 @@ def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
     if text is not None:
         (tmp_path / file).write_text(text)
     family = [] if "--family" in extra else ["--family", "line"]
-    code, told, err = run(capsys, "detect", file, *family, *extra)
+    code, printed, err = run(capsys, "detect", file, *family, *extra)
     assert code == (2 if name == "no such family" else 1)
-    assert told == "" or name == "the same point"  # which the first models tell
+    assert printed == "" or name == "the same point"  # found by the first models
     assert err.startswith("piforest: ")
     assert err.count("\n") == 1
     with pytest.raises(AssertionError, match=message):
@@ -79,15 +79,15 @@ def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
      ["--family", "line", "--plot", "a.gif"], ["--family", "line", "--report", "a.txt"],
      ["--family", "line", "--option", "degree"]],
 )  # fmt: skip
-def test_a_command_that_is_not_understood_exits_with_two(arguments, lines):
+def test_an_invalid_command_line_exits_with_two(arguments, lines):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["detect", str(lines), *arguments])
     assert stopped.value.code == 2
 
 
-def nothing_is_fitted(monkeypatch):
+def forbid_fitting(monkeypatch):
     def fit(self, X):
-        raise AssertionError("the work began")
+        raise AssertionError("a detector was fitted")
 
     monkeypatch.setattr(PreferenceIsolationForest, "fit", fit)
 
@@ -99,10 +99,10 @@ def test_no_file_is_overwritten_unasked_and_that_is_said_before_the_work(
     name = {"--out": "a.csv", "--report": "a.html", "--plot": "a.png", "--model": "a.pif"}[option]
     (tmp_path / name).write_text("mine")
     with monkeypatch.context() as patched:
-        nothing_is_fitted(patched)
+        forbid_fitting(patched)
         code, _, err = run(capsys, "detect", lines, "--family", "line", option, tmp_path / name)
     assert code == 1
-    assert "is there already; --force overwrites it" in err
+    assert "already exists; --force overwrites it" in err
     assert (tmp_path / name).read_text() == "mine"
     code, _, _ = run(
         capsys, "detect", lines, "--family", "line", option, tmp_path / name, "--force"
@@ -116,12 +116,12 @@ def test_no_file_is_overwritten_unasked_and_that_is_said_before_the_work(
     [("matplotlib", "plots", ["--plot", "a.png"]), ("pyarrow", "cli", ["--out", "a.parquet"]),
      ("laspy", "cloud", ["--out", "a.laz"])],
 )  # fmt: skip
-def test_a_missing_extra_is_said_before_the_work(
+def test_a_missing_extra_is_an_error_before_the_work(
     module, extra, arguments, scene, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", scene[0])
-    nothing_is_fitted(monkeypatch)
+    forbid_fitting(monkeypatch)
     for name in [each for each in sys.modules if each.split(".")[0] == module]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, module, None)
@@ -131,14 +131,14 @@ def test_a_missing_extra_is_said_before_the_work(
     assert err.count("\n") == 1
 
 
-def test_a_full_disk_leaves_no_half_file(lines, tmp_path, capsys, monkeypatch):
+def test_a_full_disk_leaves_no_partial_file(lines, tmp_path, capsys, monkeypatch):
     from piforest.io.tables import text
 
     whole = text.writer.write
 
     def full(self, table):
         whole(self, table)
-        if len(table) > 1:  # not the rehearsal
+        if len(table) > 1:  # not the dry run
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(text.writer, "write", full)
@@ -151,7 +151,7 @@ def test_a_full_disk_leaves_no_half_file(lines, tmp_path, capsys, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
-def test_an_interruption_while_writing_leaves_no_half_file(lines, tmp_path, capsys, monkeypatch):
+def test_an_interruption_while_writing_leaves_no_partial_file(lines, tmp_path, capsys, monkeypatch):
     from piforest.io.tables import text
 
     whole = text.writer.write
@@ -160,7 +160,7 @@ def test_an_interruption_while_writing_leaves_no_half_file(lines, tmp_path, caps
     def interrupted(self, table):
         whole(self, table)
         calls.append(len(table))
-        if len(table) > 1:  # not the rehearsal
+        if len(table) > 1:  # not the dry run
             raise KeyboardInterrupt
 
     monkeypatch.setattr(text.writer, "write", interrupted)
@@ -189,13 +189,13 @@ def test_ctrl_c_ends_a_run_with_130_and_no_file(tmp_path):
 def test_a_reader_that_has_seen_enough_does_not_cost_the_files(lines, tmp_path):
     out = tmp_path / "scores.csv"
     command = f"{sys.executable} -m piforest detect {lines} --family line --out {out} | head -n 1"
-    told = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
-    assert told.stdout.count("\n") == 1
-    assert told.stderr == ""
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert result.stdout.count("\n") == 1
+    assert result.stderr == ""
     assert len(rows_of(out)) == 257
 
 
-def test_an_unknown_device_is_told(lines, capsys):
+def test_an_unknown_device_is_an_error(lines, capsys):
     code, _, err = run(capsys, "detect", lines, "--family", "line", "--device", "gpu")
     assert code == 1
     assert "device must be 'cpu', 'cuda', 'cuda:N', 'auto' or 'torch', got 'gpu'." in err

@@ -1,4 +1,4 @@
-"""The command line: parsing and printing only, one file a command."""
+"""The command line: parsing and printing only, one module per command."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import __version__
-from ._options import Misunderstood
+from ._options import UsageError
 from ._output import Output
 
-# One module each, in the order of the help. A command is a module with HELP (a line for the
-# list), DESCRIPTION, add(parser) and run(args, output); it imports what is slow in `run`.
+# One module each, in the order of the help. A command is a module with HELP (one line),
+# DESCRIPTION, add(parser) and run(args, output); slow imports belong in `run`.
 COMMANDS = (
     "detect",
     "matches",
@@ -34,9 +34,9 @@ COMMANDS = (
 _EPILOG = """\
 exit codes:
   0    done
-  1    the work failed; one line on standard error says why
-  2    the command was not understood
-  130  interrupted (Ctrl-C); no half-written file is left
+  1    the command failed; one line on standard error gives the reason
+  2    the command line is invalid
+  130  interrupted (Ctrl-C); no partial file is left
 """
 
 
@@ -55,14 +55,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = args.run(args, output)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output has seen enough; nothing is left to say, nor to whom.
+        # The reader of the output, such as `head`, has closed it: no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except Misunderstood as error:
-        print(f"piforest: {_in_words(error)}", file=sys.stderr)
+    except UsageError as error:
+        print(f"piforest: {_one_line(error)}", file=sys.stderr)
         return 2
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        print(f"piforest: {_in_words(error)}", file=sys.stderr)
+        print(f"piforest: {_one_line(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("piforest: interrupted", file=sys.stderr)
@@ -87,8 +87,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _in_words(error: BaseException) -> str:
-    """One line, whatever the library wrote."""
+def _one_line(error: BaseException) -> str:
+    """The message of an error on one line."""
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip()
     return " ".join(str(error).split()) or type(error).__name__
