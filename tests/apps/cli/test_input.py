@@ -46,7 +46,7 @@ def test_families_of_any_number_of_columns_prefer_x_and_y(family, tmp_path):
     n = np.arange(len(X))
     table = {"id": n, "x": X[:, 0], "y": X[:, 1], "t": n / 7}
     path = put(tmp_path / "a.csv", table)
-    with pytest.warns(UserWarning, match="columns id, t left out, since x and y are there; --col"):
+    with pytest.warns(UserWarning, match="columns id, t left out, since x and y exist; --col"):
         assert pick_columns(read_table(path), None, get_family(family)) == ["x", "y"]
     path = put(tmp_path / "b.csv", {**table, "z": X[:, 0]})
     with pytest.warns(UserWarning, match="columns id, t left out"):

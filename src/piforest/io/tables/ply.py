@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._extras import needed
-from ._words import words
+from ._safe_names import safe_names
 from .table import Table, block_rows
 
 _KINDS = {
@@ -70,7 +70,7 @@ class writer:
         self.file, self.rows = file, 0
         self.form = like.form if isinstance(like.form, Form) else Form(False, (), ())
         self.kinds = {name: _kind(like, name) for name in like.names}
-        self.words = words(like.names, "ascii")
+        self.words = safe_names(like.names, "ascii")
         self._header()
 
     def write(self, table: Table) -> None:

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import sniff
-from .form import Form, Look, look, usual_form
+from .dialect import Dialect, Sniffed, default_dialect, sniff_dialect
 from .table import Table, block_rows
 
-# So many lines are looked at to find out how the file is written.
-_LOOK = 1000
+# Lines that are read to detect the dialect.
+_SNIFFED_LINES = 1000
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -36,10 +36,10 @@ def read_blocks(
     """Tables of text cells; path None is standard input."""
     source = "standard input" if path is None else str(path)
     with _clear_errors(source), _opened(path, source) as (lines, bom):
-        head = list(islice(lines, _LOOK))
-        seen = look(head, source, _suffix(path), bom, delimiter, header, decimal)
-        cells = sniff.split(chain(head[seen.n_above :], lines), seen.form.delimiter)
-        like = Table({}, source, seen.form, unnamed=seen.unnamed, decimal=seen.decimal)
+        head = list(islice(lines, _SNIFFED_LINES))
+        seen = sniff_dialect(head, source, _suffix(path), bom, delimiter, header, decimal)
+        cells = sniff.split(chain(head[seen.n_above :], lines), seen.dialect.delimiter)
+        like = Table({}, source, seen.dialect, unnamed=seen.unnamed, decimal=seen.decimal)
         yield from _tables(cells, rows, seen, like)
 
 
@@ -94,7 +94,7 @@ def _clear_errors(source: str) -> Iterator[None]:
 
 
 def _tables(
-    cells: Iterator[list[str]], rows: int | None, seen: Look, like: Table
+    cells: Iterator[list[str]], rows: int | None, seen: Sniffed, like: Table
 ) -> Iterator[Table]:
     filled = (row for row in cells if row)
     if seen.first_is_header:
@@ -155,8 +155,8 @@ class writer:
             # Without name and time, so that the same table gives the same file.
             self.packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
             file = self.packed  # type: ignore[assignment]
-        usual, own = usual_form(suffix), like.form
-        known = isinstance(own, Form) and (
+        usual, own = default_dialect(suffix), like.form
+        known = isinstance(own, Dialect) and (
             own.suffix == suffix or (not own.suffix and own.delimiter == usual.delimiter)
         )
         self.form = form = own if known else usual
@@ -166,7 +166,7 @@ class writer:
         self.names = like.names
         self.file.writelines(form.above)
         if header:
-            stood = own.header or {} if isinstance(own, Form) else {}
+            stood = own.header or {} if isinstance(own, Dialect) else {}
             self.file.write(form.mark)
             self._rows([[stood.get(name, name) for name in like.names]])
 
