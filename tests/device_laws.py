@@ -15,8 +15,8 @@ from piforest.engines import choose_engine
 from piforest.engines.devices import resolve_device
 from piforest.engines.torch.distances import products
 from piforest.engines.torch.forest import grow
+from piforest.families import get_family
 from piforest.forest import FlatForest
-from piforest.reproduction.gallery import SCENES
 
 
 def fitted(cls, family, X, **changes):
@@ -29,8 +29,7 @@ def fitted(cls, family, X, **changes):
 
 def scene(family, seed=0):
     """Points and truth of the gallery's scene of a family, and its noise."""
-    shown = SCENES[family]
-    made = getattr(datasets, shown.make)(**shown.options, random_state=seed)
+    made = get_family(family).scene.make(seed)
     return made.data, made.target, made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import os
 import shutil
 import time
 
@@ -21,11 +22,16 @@ HOSTILE = "</script><script>alert(1)</script>"
 
 
 def playwright_and_chromium():
-    """What drives a browser and the browser, or the test is skipped."""
+    """Playwright and the path of Chromium; skips the test where one of them is missing.
+
+    The environment variable PIFOREST_BROWSER names another browser; if it is empty, there is none.
+    """
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    named = os.environ.get("PIFOREST_BROWSER")
+    names = _BROWSERS if named is None else (named,)
+    found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        pytest.skip(f"no browser: none of {', '.join(_BROWSERS)} is on the path")
+        pytest.skip(f"no browser: none of {', '.join(names)} is on the path")
     return sync_api.sync_playwright, found
 
 

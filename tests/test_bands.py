@@ -108,9 +108,8 @@ def test_sigma_says_where_it_comes_from():
 
 @pytest.mark.parametrize("name", list_families())
 def test_bands_equal_the_naive_ones(name):
-    X = on_one_model(name, 60)
-    X = X + np.random.default_rng(2).normal(0, 0.3, X.shape)
-    family = get_family(name)
+    family, X = get_family(name), on_one_model(name, 60)
+    X = X + np.random.default_rng(2).normal(0, 0.05 * extent(family, X), X.shape)
     models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
     own = sample_membership([models])
     found, table = measure_bands(X, models, own, widths_of(family, X), keep=True)

@@ -24,6 +24,7 @@ def test_p_values_count_the_null_scores_that_are_at_most_the_score(scores, null)
     np.testing.assert_allclose(rules.p_values(scores, null), expected)
 
 
+@pytest.mark.slow
 @given(SCORES, st.data())
 def test_the_agreeing_threshold_has_the_best_f1(scores, data):
     flags = st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))
@@ -100,6 +101,7 @@ def fitted():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_labels_are_nearly_as_good_as_the_best_threshold(fitted, name):
     detector, anomalous = fitted[name], SCENES[name].target == 0
@@ -117,6 +119,7 @@ def test_hardly_anything_is_flagged_where_nothing_is_anomalous(name):
     assert flagged.mean() < 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_p_values_of_new_random_points_are_uniform(fitted, name):
     """1,000 fresh points of the same box: the share below alpha within 4 standard errors of the
@@ -175,6 +178,7 @@ def along_an_axis(n, kind):
     }[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["horizontal", "constant", "sensor", "in space"])
 @pytest.mark.parametrize("n", [100, 400])
 def test_one_line_that_fills_the_box_is_not_taken_for_chance(n, kind):
@@ -199,6 +203,7 @@ def test_too_few_rows_give_no_automatic_threshold(fitted):
     fitted["line"].set_contamination("auto")
 
 
+@pytest.mark.slow
 def test_p_values_are_refused_where_they_would_mean_nothing():
     scene = SCENES["line"]
     for detector in (
@@ -239,6 +244,7 @@ def test_the_papers_detector_keeps_its_simple_labels():
     assert len(detector.structures_) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "scenes"), [(200, 40), (400, 12), (1600, 4)])
 def test_new_points_are_judged_like_training_points(n, scenes):
     """Fit on half: normal points of both halves are flagged equally often, to 5 points in 100."""

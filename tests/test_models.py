@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import tracemalloc
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
 import naive
 from piforest._random import Stream
 from piforest.families import get_family
-from piforest.models import draw_models
+from piforest.models import ModelSet, draw_models, own_models
 from piforest.sampling import get_sampler, resolve_sampler
 
 UNIFORM = get_sampler("uniform")
@@ -49,6 +52,83 @@ def test_the_count_of_degenerate_samples_does_not_depend_on_the_chunk(monkeypatc
     again, as_many = draw(X, 500)
     assert np.array_equal(models.params, again.params)
     assert degenerate == as_many
+
+
+class Recorded(type(get_family("hyperplane"))):
+    """Hyperplanes that are not solved, and note what they were given."""
+
+    given: ClassVar[list[int]] = []
+
+    def solve(self, samples):
+        self.given.append(samples.nbytes)
+        # Whether a sample is valid depends on the sample alone.
+        valid = samples[:, :1, 0] > -0.5
+        return np.zeros((len(samples), 1, 2 * samples.shape[2])), valid
+
+
+@pytest.mark.parametrize(("d", "most"), [(1000, 2**25), (300, 2**25), (2, 16384 * 4 * 8)])
+def test_minimal_samples_are_gathered_in_bounded_memory(d, most):
+    """At once, 16,384 samples of 300 points in 300 dimensions would take 11 GB."""
+    X = np.random.default_rng(0).normal(size=(d + 5, d))
+    Recorded.given.clear()
+    models, degenerate = draw_models(X, Recorded(), UNIFORM, 40, Stream(7))
+    assert len(models) == 40
+    assert degenerate > 0
+    assert max(Recorded.given) <= most
+    assert sum(Recorded.given) >= 40 * d * d * 8
+
+
+def test_results_do_not_depend_on_the_bytes_of_a_chunk(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(30, 6))
+    X[:20] = X[0]
+    models, degenerate = draw(X, 200, "hyperplane")
+    monkeypatch.setattr("piforest.models._CHUNK_BYTES", 1)
+    again, as_many = draw(X, 200, "hyperplane")
+    assert np.array_equal(models.params, again.params)
+    assert np.array_equal(models.samples, again.samples)
+    assert models.params.flags.f_contiguous
+    assert again.params.flags.f_contiguous
+    assert degenerate == as_many > 0
+
+
+def naive_own_models(models):
+    """For each content of a sampled row the models that it is a sample of."""
+    found, first = {}, 0
+    for part in models:
+        numbers = np.unique(part.samples)
+        for k, sample in enumerate(part.samples):
+            for row in sample:
+                content = tuple(part.points[np.searchsorted(numbers, row)] + 0.0)
+                found.setdefault(content, []).append(first + k)
+        first += len(part)
+    return {content: sorted(columns) for content, columns in found.items()}
+
+
+def test_a_row_is_found_among_the_samples_by_its_content():
+    X = np.random.default_rng(0).normal(size=(25, 2))
+    X[10:14] = X[3]  # points of equal content
+    X[4], X[5] = [0.0, 1.0], [-0.0, 1.0]
+    models = [draw(X, 40, "circle")[0], draw(X, 30, "line")[0]]
+    own, expected = own_models(models), naive_own_models(models)
+    starts, ends = own.of(X)
+    for x, start, end in zip(X, starts, ends):
+        assert own.columns[start:end].tolist() == expected.get(tuple(x + 0.0), [])
+    starts, ends = own.of(X + 1e-9)
+    assert (starts == ends).all()
+
+
+def test_an_index_of_samples_is_far_smaller_than_the_samples():
+    rng, m, k = np.random.default_rng(0), 400, 200
+    points = rng.normal(size=(k + 50, k))
+    samples = np.array([rng.permutation(len(points))[:k] for _ in range(m)])
+    ones = np.ones(m)
+    models = ModelSet(get_family("hyperplane"), np.zeros((m, 2 * k)), samples, points, ones, ones)
+    tracemalloc.start()
+    own = own_models([models])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(own.columns) == m * k
+    assert peak < 10e6 < samples.size * k * 8 / 10
 
 
 def test_fewer_models_keep_the_first_ones():

@@ -9,7 +9,7 @@ import naive
 from piforest import PreferenceEmbedding
 from piforest._random import Stream
 from piforest._rows import sparse_rows, stack, stacked_csr
-from piforest.families import get_family, list_families
+from piforest.families import extent, get_family, list_families
 from piforest.membership import sample_membership
 from piforest.models import draw_models
 from piforest.preferences import Gaussian, Preferences, resolve_kernel
@@ -38,13 +38,15 @@ def dense(rows):
     return (rows.to_csr().toarray() * 127).round().astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 @pytest.mark.parametrize("kernel", ["gaussian", "paper", "binary"])
 def test_preferences_equal_the_naive_ones(name, kernel):
-    X = noisy(name)
-    models = models_of(name, X, sigma=0.4)
+    sigma = 0.05 * extent(get_family(name), on_one_model(name))
+    X = noisy(name, noise=sigma)
+    models = models_of(name, X, sigma=sigma)
     P = embed(X, [models], resolve_kernel(kernel))
-    expected = naive.preferences(naive.residuals(name, X, models.params), 0.4, kernel)
+    expected = naive.preferences(naive.residuals(name, X, models.params), sigma, kernel)
     assert 0 < np.count_nonzero(expected) < expected.size
     assert np.array_equal(dense(P), expected)
 
@@ -217,6 +219,7 @@ def test_a_kernels_own_cutoff_is_used():
     assert np.array_equal(P > 0, (R <= 0.5) & (np.floor(127 * np.exp(-R / 0.1) + 0.5) > 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 def test_in_sample_preferences_are_told_by_content(name):
     X = noisy(name)

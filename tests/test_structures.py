@@ -34,6 +34,7 @@ def bank_of(name, n_models=300):
     return BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reach", [2.0, 3.0])
 @pytest.mark.parametrize("name", SCENES)
 def test_greedy_selection_equals_the_naive_one(name, reach):
@@ -148,6 +149,7 @@ def test_reasons_are_given_where_no_structure_is_found():
     assert "no structure was found" in detector.explain(X[:1])[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 5])
 def test_repeated_points_make_no_structures(times):
     scene = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0)

@@ -70,7 +70,8 @@ def test_keypoints_arrays_and_pairs_give_the_same(matched):
         assert np.array_equal(got.mask, expected.mask)
 
 
-def test_motions_in_space_are_the_default():
+@pytest.mark.slow
+def test_fundamental_matrices_are_the_default():
     pair = make_motion_pair(2, random_state=1)
     kept = filter_matches(pair.data[:, :2], pair.data[:, 2:], random_state=0)
     assert kept.detector.models_[0].family.name == "fundamental"
@@ -104,6 +105,7 @@ def test_matches_that_cannot_be_filtered_raise_an_error(arguments, message):
         filter_matches(*arguments)
 
 
+@pytest.mark.slow
 def test_the_ratio_and_mutual_tests_drop_matches(pair, matched):
     strict = match_images(*pair.images, ratio=0.7)
     both = match_images(*pair.images, ratio=0.7, mutual=True)
@@ -121,6 +123,7 @@ def test_matches_are_not_repeated(matched):
     assert len(np.unique(matched.X, axis=0)) == len(matched.X)
 
 
+@pytest.mark.slow
 def test_images_may_be_grey_or_files_and_of_other_sizes(pair, tmp_path):
     first, second = pair.images
     cv2.imwrite(str(tmp_path / "ä b.png"), first[:, :, ::-1])

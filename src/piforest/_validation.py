@@ -1,4 +1,4 @@
-"""The only place where user input becomes arrays, and the wording of every error.
+"""Checks of parameters and arrays that several modules share.
 
 An error names the parameter, the rule, the value and the way out.
 """
@@ -163,13 +163,12 @@ def check_forest_shape(n_estimators: Any, max_samples: Any, branching: Any, pool
 def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
     """Enough columns, then enough rows, for the family to be solved at all; then its own word."""
     n, d = X.shape
-    rows = "matches" if getattr(family, "views", 1) == 2 else "points"
-    row = getattr(family, "row", "")
-    layout = f": rows {row}" if row else ""
+    layout = getattr(family, "layout", None)
+    what = "matches" if getattr(layout, "kind", "points") == "matches" else "points"
+    rows = "" if layout is None else f": rows {layout}"
     if family.n_features is not None and d != family.n_features:
         raise ValueError(
-            f"family {family.name!r} needs {family.n_features} columns{layout}; "
-            f"X has {d} feature(s)."
+            f"family {family.name!r} needs {family.n_features} columns{rows}; X has {d} feature(s)."
         )
     if family.codimension(d) < 1:
         enough = (c for c in range(d + 1, d + 1000) if family.codimension(c) >= 1)
@@ -177,11 +176,11 @@ def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
         if least is None:
             raise ValueError(f"codimension({d}) of family {family.name!r} must be at least 1.")
         raise ValueError(
-            f"family {family.name!r} needs at least {least} columns{layout}; X has {d} feature(s)."
+            f"family {family.name!r} needs at least {least} columns{rows}; X has {d} feature(s)."
         )
     size = check_integer(f"sample_size of family {family.name!r}", family.sample_size(d), 1)
     if n < size:
-        raise ValueError(f"family {family.name!r} needs at least {size} {rows}, got {n}.")
+        raise ValueError(f"family {family.name!r} needs at least {size} {what}, got {n}.")
     complaint = family.complaint(X) if hasattr(family, "complaint") else None
     if complaint is not None:
         raise ValueError(complaint)
@@ -329,9 +328,8 @@ def check_no_strings(metric: str, X: Any) -> None:
         )
 
 
-def check_same_columns(a: int, b: int) -> None:
-    if a != b:
-        raise ValueError(f"the rows of A and B must have the same columns, got {a} and {b}.")
+def different_columns(a: int, b: int) -> ValueError:
+    return ValueError(f"the rows of A and B must have the same columns, got {a} and {b}.")
 
 
 def check_same_kind(fitted_on_objects: bool, objects: Any) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
 from ._kernels import bands as kernels
@@ -25,6 +25,9 @@ from .models import ModelSet, draw_models
 from .protocols import Floats, Ints, ModelFamily
 from .residuals import residual_blocks
 from .sampling import resolve_sampler
+from .typing import RandomStateLike
+
+__all__ = ["Bands", "estimate_sigma"]
 
 Table = NDArray[np.uint8]
 
@@ -240,7 +243,11 @@ def fallback_sigma(X: Floats, models: ModelSet) -> float:
 
 
 def estimate_sigma(
-    X: Any, family: Any = "line", *, n_models: int = 2000, random_state: Any = None
+    X: ArrayLike,
+    family: str | ModelFamily = "line",
+    *,
+    n_models: int = 2000,
+    random_state: RandomStateLike = None,
 ) -> float:
     """Estimate the noise of the structures of a family.
 
@@ -275,14 +282,14 @@ def estimate_sigma(
     """
     resolved = resolve_family(family)
     check_integer("n_models", n_models, 1)
-    X = check_array(X, dtype=np.float64, order="C", ensure_min_samples=2, input_name="X")
-    check_magnitude(X)
-    check_family_fits(resolved, X)
+    points = check_array(X, dtype=np.float64, order="C", ensure_min_samples=2, input_name="X")
+    check_magnitude(points)
+    check_family_fits(resolved, points)
     stream = Stream.from_random_state(random_state)
     sampler = resolve_sampler("mixed")
-    models, _ = draw_models(X, resolved, sampler, n_models, stream.child("models"))
-    sigma = rough_sigma(X, models, stream.child("sigma"))
-    return fallback_sigma(X, models) if np.isnan(sigma) else sigma
+    models, _ = draw_models(points, resolved, sampler, n_models, stream.child("models"))
+    sigma = rough_sigma(points, models, stream.child("sigma"))
+    return fallback_sigma(points, models) if np.isnan(sigma) else sigma
 
 
 def rough_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:

@@ -25,6 +25,8 @@ from .structures import (
     relative_distances,
 )
 
+__all__ = ["Findings"]
+
 Tables = Sequence[BandTable | None]
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ._kernels.preferences import find_contents
 from ._random import mix
 from .models import ModelSet
 from .protocols import Bools, Floats, Ints
@@ -32,27 +34,33 @@ class SampleMembership:
 
     def of(self, X: Floats) -> tuple[Ints, Ints]:
         """Where the models of each row of X begin and end in `columns`."""
-        words = _content_words(X)
-        at = np.minimum(np.searchsorted(self.words, words), len(self.words) - 1)
-        known = (self.words[at] == words) & (self.points[at] == X).all(axis=1)
-        return np.where(known, self.starts[at], 0), np.where(known, self.starts[at + 1], 0)
+        first, last = np.empty((2, len(X)), np.int64)
+        find_contents(_bits(X), self.words, self._contents, self.starts, first, last)
+        return first, last
+
+    @cached_property
+    def _contents(self) -> Any:
+        return _bits(self.points)
 
 
 def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     """The index of all models; those of several families are numbered consecutively."""
-    points, columns, first = [], [], 0
+    points, words, contents, columns, first, known = [], [], [], [], 0, 0
     for part in models:
-        rows = np.searchsorted(np.unique(part.samples), part.samples)
-        points.append(part.points[rows.ravel()])
+        rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
+        points.append(part.points)
+        # Of each point once: all samples together may be a thousand times as large.
+        words.append(_content_words(part.points)[rows])
+        contents.append(known + rows)
         columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
         first += len(part)
-    contents, model = np.concatenate(points), np.concatenate(columns)
-    words = _content_words(contents)
-    order = np.lexsort((model, words))
-    words, model = words[order], model[order]
-    starts = np.flatnonzero(np.append(True, words[1:] != words[:-1]))
-    ends = np.append(starts, len(model))
-    return SampleMembership(words[starts], contents[order[starts]], ends, model)
+        known += len(part.points)
+    word, model = np.concatenate(words), np.concatenate(columns)
+    order = np.lexsort((model, word))
+    word, model = word[order], model[order]
+    starts = np.flatnonzero(np.append(True, word[1:] != word[:-1]))
+    distinct = np.concatenate(points)[np.concatenate(contents)[order[starts]]]
+    return SampleMembership(word[starts], distinct, np.append(starts, len(model)), model)
 
 
 def first_occurrences(X: Floats) -> Bools:
@@ -63,8 +71,13 @@ def first_occurrences(X: Floats) -> Bools:
 
 
 def _content_words(X: Floats) -> Any:
-    """A 64-bit word for the content of each row; -0 counts as 0."""
+    """A 64-bit word for the content of each row."""
     words = np.zeros(len(X), np.uint64)
-    for column in (X + 0.0).T:
-        words = mix(words, np.ascontiguousarray(column).view(np.uint64))
+    for column in _bits(X).T:
+        words = mix(words, column)
     return words
+
+
+def _bits(X: Floats) -> Any:
+    """(n, d) floats as 64-bit words; -0 counts as 0."""
+    return np.ascontiguousarray(X + 0.0).view(np.uint64)

@@ -11,10 +11,14 @@ from ._random import Stream
 from ._validation import check_row_numbers, check_shape, nothing_valid, warn_user
 from .protocols import Floats, Ints, ModelFamily, Sampler
 
+__all__ = ["ModelSet"]
+
 # With this many rounds, each up to 16 times as large as what is missing, all models
 # are found as long as about one sample in fifty is valid.
 _ROUNDS = 12
-_CHUNK = 16384
+# Minimal samples that are gathered and solved at once: this many, in at most so many bytes.
+# Solvers make several arrays of that size.
+_CHUNK, _CHUNK_BYTES = 16384, 2**25
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,9 @@ def draw_models(
         )
         rows = check_shape(f"samples of sampler {sampler.name!r}", rows, (wanted, size))
         check_row_numbers(f"samples of sampler {sampler.name!r}", rows, len(X))
-        for start in range(0, wanted, _CHUNK):
-            chunk = rows[start : start + _CHUNK]
+        step = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * size * X.shape[1])))
+        for start in range(0, wanted, step):
+            chunk = rows[start : start + step]
             theta, valid = _solve(family, X[chunk])
             # Up to the model that completes the set, so that the count of degenerate
             # samples does not depend on the chunk.
@@ -109,7 +114,9 @@ def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
 def _join(X: Floats, family: ModelFamily, params: list[Any], samples: list[Any]) -> ModelSet:
     # A family may not know how many parameters a model has before it finds one.
     params = [part for part in params if len(part)]
+    rows = np.concatenate(samples)
     # By columns: residuals run over all models, parameter by parameter.
-    theta, rows = np.asfortranarray(np.concatenate(params)), np.concatenate(samples)
+    theta = np.empty((len(rows), params[0].shape[1]), order="F")
+    np.concatenate(params, out=theta)
     ones = np.ones(len(theta))
     return ModelSet(family, theta, rows, X[np.unique(rows)], ones, ones)

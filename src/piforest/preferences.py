@@ -27,6 +27,8 @@ from .models import ModelSet
 from .protocols import Floats, Ints, Kernel
 from .residuals import block_rows, residual_blocks
 
+__all__ = ["Binary", "Gaussian", "Paper", "list_kernels"]
+
 KERNELS = Registry(
     "kernel",
     {
@@ -74,7 +76,18 @@ def exp(values: Floats) -> Floats:
 
 
 def list_kernels() -> list[str]:
-    """The names that `kernel=` takes."""
+    """List the names that `kernel=` takes.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from piforest.preferences import list_kernels
+    >>> list_kernels()
+    ['binary', 'gaussian', 'paper']
+    """
     return KERNELS.names()
 
 

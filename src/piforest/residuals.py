@@ -26,7 +26,7 @@ def block_rows(models: Sequence[ModelSet]) -> int:
     """
     if any(getattr(part.family, "slow_calls", False) for part in models):
         return _MAX_ROWS
-    m = sum(len(part) for part in models)
+    m = sum(len(part.params) for part in models)
     return max(8, min(_MAX_ROWS, _TABLE_BYTES // (8 * m)))
 
 

@@ -15,7 +15,7 @@ from .membership import first_occurrences
 from .models import ModelSet
 from .protocols import Bools, Floats, Ints, ModelFamily
 
-__all__ = ["Structure", "find_structures", "greedy_structures", "members_of", "relative_distances"]
+__all__ = ["Structure"]
 
 # Points within this many half-widths belong to a structure.
 REACH = 3.0

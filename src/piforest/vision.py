@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._validation import check_row_numbers
 from .estimators import PreferenceIsolationForest
-from .families import FAMILIES, get_family
+from .families import FAMILIES, get_family, layout_of
 from .protocols import Bools, Floats, Ints
 from .typing import ContaminationLike, FamilyLike, RandomStateLike, SigmaLike
 
@@ -293,7 +293,7 @@ def match_families() -> list[str]:
     (True, False)
     """
     listed = ((name, get_family(name)) for name in FAMILIES.names())
-    return [n for n, each in listed if each.n_features == 4 and getattr(each, "views", 1) == 2]
+    return [n for n, each in listed if each.n_features == 4 and layout_of(each).kind == "matches"]
 
 
 def _opencv() -> Any:

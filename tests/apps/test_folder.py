@@ -221,21 +221,6 @@ def test_files_of_another_threshold_are_kept_unless_forced(client, detector, tab
     assert sorted(run(other, source, client).skipped) == list(FILES)
 
 
-def test_only_temporary_files_of_the_same_file_are_removed(tmp_path):
-    target = tmp_path / "a[b]*.parquet"
-    with whole_file(target):
-        [left] = tmp_path.iterdir()
-    left.touch()
-    names = [
-        ".a[b]*.parquet.mine", ".a[b]*.parquet.12345678.parquet", ".a[b]*c.parquet.12345678",
-        ".ab.parquet.12345678", target.name,
-    ]  # fmt: skip
-    for name in names:
-        (tmp_path / name).touch()
-    _folder._remove_left_over(target)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
-
-
 def no_cluster():
     raise AssertionError("a cluster was started")
 
@@ -299,6 +284,7 @@ def test_the_command_line_scores_a_folder_and_goes_on_where_it_stopped(
     assert captured.err == ""
 
 
+@pytest.mark.slow
 def test_a_cluster_of_this_machine_is_started_and_ended(detector, table, source, model, tmp_path):
     table.iloc[:9].assign(b=np.nan).to_parquet(source / "part4.parquet", index=False)
     command = [

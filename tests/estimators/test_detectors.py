@@ -18,6 +18,7 @@ from sklearn.metrics import pairwise_distances, roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 import naive
+from naive import paper
 from piforest import PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
 from piforest._random import Stream, choose
 from piforest.datasets import make_circles, make_lines
@@ -44,49 +45,20 @@ def small(cls=PreferenceIsolationForest.paper, family="line", **changes):
     return cls(family, **{**params, **changes})
 
 
-# --- equal to the paper's pseudocode
-
-
-@pytest.mark.parametrize("pool_size", [4096, 33], ids=["whole pool", "n above the pool"])
-@pytest.mark.parametrize(
-    ("family", "X", "sigma"),
-    [("line", LINES, 0.03), ("circle", CIRCLES[:90], 0.03), ("homography", MATCHES, 4.0),
-     ("fundamental", MATCHES, 4.0)],
-)  # fmt: skip
-@pytest.mark.parametrize("kernel", ["gaussian", "binary"])
-def test_pif_equals_the_naive_one(family, X, sigma, kernel, pool_size):
-    detector = small(
-        PreferenceIsolationForest.paper, family, sigma=sigma, kernel=kernel, pool_size=pool_size
-    ).fit(X)
-    stream = Stream.from_random_state(4)
-    R = naive.residuals(family, X, detector.models_[0].params)
-    P = naive.preferences(R, sigma, kernel)
-    pool = choose(stream.child("pool"), len(X), pool_size)
-    D = naive.table("tanimoto", P, P[pool])
-    forest = naive.pi_forest(D[pool], stream.child("trees"), 12, 32, 2)
-    lengths, scores = naive.scores(D, ~P.any(axis=1), forest, 32, 2)
-    np.testing.assert_allclose(detector.path_lengths(X), lengths, rtol=1e-13)
-    np.testing.assert_allclose(detector.scores_, scores, rtol=1e-13)
+# --- equal to the naive ones; test_paper.py does the same for the paper's algorithm
 
 
 @pytest.mark.parametrize("pool_size", [50, 4096])
-@pytest.mark.parametrize(
-    ("family", "X", "sigma"), [("line", LINES, "auto"), ("circle", CIRCLES, 0.03)]
-)
-def test_the_default_detector_equals_the_naive_one(family, X, sigma, pool_size):
+@pytest.mark.parametrize("sigma", ["auto", 0.03])
+@pytest.mark.parametrize("family", ["line", "circle"])
+def test_the_default_detector_equals_the_naive_one(family, sigma, pool_size):
+    X = LINES if family == "line" else CIRCLES
     X = np.concatenate([X, X[:5]])
+    twin = paper.LINE if family == "line" else paper.CIRCLE
+    lengths, scores = naive.default_detector(X, twin, 1, sigma, 150, 12, 32, 3, pool_size, 4)
     detector = small(
         PreferenceIsolationForest, family, sigma=sigma, pool_size=pool_size, branching=3
     ).fit(X)
-    stream = Stream.from_random_state(4)
-    models = detector.models_[0]
-    R = naive.residuals(family, X, models.params)
-    P = naive.preferences(R, models.scale, "gaussian", models.weight)
-    P = naive.without_in_sample_preferences(P, X, models.samples)
-    pool = choose(stream.child("pool"), len(X), pool_size)
-    D = naive.table("tanimoto", P, P[pool])
-    forest = naive.pi_forest(D[pool], stream.child("trees"), 12, 32, 3)
-    lengths, scores = naive.scores(D, ~P.any(axis=1), forest, 32, 3, soft=True)
     np.testing.assert_allclose(detector.path_lengths(X), lengths, rtol=1e-12)
     np.testing.assert_allclose(detector.scores_, scores, rtol=1e-12)
     assert np.array_equal(detector.scores_[:5], detector.scores_[-5:])
@@ -337,6 +309,7 @@ def test_structure_tells_more_than_density(seed):
         assert aucs[0] > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [1e6, 1e20, 9.97e36, 1e80])
 @pytest.mark.parametrize(
     ("family", "X", "y"), [("line", LINES, LINES_Y), ("circle", CIRCLES, CIRCLES_Y)]
@@ -598,6 +571,7 @@ def test_trees_that_cannot_split_are_a_warning():
     assert np.ptp(forest.scores_) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
 def test_every_backend_of_joblib_gives_the_same(backend):
     with parallel_config(backend=backend):

@@ -31,6 +31,7 @@ def small(**changes):
     return {**params, "random_state": 0, **changes}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contamination", ["auto", 0.25])
 def test_fit_embeds_the_pool_and_what_the_threshold_needs(many, monkeypatch, contamination):
     embedded = []
@@ -79,6 +80,7 @@ def test_widths_are_measured_on_as_many_points_whatever_there_are(many, monkeypa
     assert measured == [SUBSET, 40_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [PreferenceIsolationForest.paper, VoronoiForest])
 def test_a_share_of_many_points_is_met(many, make):
     first, changes = (
@@ -91,6 +93,7 @@ def test_a_share_of_many_points_is_met(many, make):
     assert np.mean(detector.predict(many) == -1) == pytest.approx(0.1, abs=0.01)
 
 
+@pytest.mark.slow
 def test_members_of_structures_come_from_the_points_that_stand_for_all(many):
     detector = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many)
     members = np.concatenate([each.members for each in detector.structures_])
@@ -109,6 +112,7 @@ def kept(detector, tmp_path):
     return pickled, type(detector).load(tmp_path / "model.pif")
 
 
+@pytest.mark.slow
 def test_a_saved_model_of_many_points_leaves_the_points_behind(many, tmp_path):
     detector = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many)
     expected = detector.predict(many[:500])
@@ -140,6 +144,7 @@ def test_tables_of_distances_are_not_pickled():
     assert len(pickle.dumps(forest)) < D.nbytes / 10
 
 
+@pytest.mark.slow
 def test_a_memory_map_is_scored_like_an_array(many, tmp_path):
     detector = PreferenceIsolationForest("line", **small()).fit(many[:500])
     scores = detector.anomaly_score(np.concatenate([many, many[:9000]]))
@@ -177,6 +182,7 @@ LIMITED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's RLIMIT_DATA")
 def test_scoring_takes_the_same_memory_however_many_points_there_are(tmp_path):
     """48 MB are enough for 300,000 points, of which the pool's distances alone would take 480."""

@@ -45,6 +45,7 @@ def test_preferences_stand_side_by_side(scene):
     assert np.array_equal(both[:, :200].toarray(), alone.toarray())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [PreferenceIsolationForest, PreferenceIsolationForest.paper])
 def test_two_families_find_the_structures_of_both(scene, make):
     """Lines alone miss the circles; circles alone miss little: a line is nearly a large circle."""

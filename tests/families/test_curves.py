@@ -113,6 +113,7 @@ def test_points_on_no_sensible_ellipse_are_degenerate(shift):
     assert ELLIPSE.solve(round_[None] * [8, 1] + shift)[1].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ratio", "off"), [(1.0, 1e-9), (0.5, 0.02), (0.2, 0.2)])
 def test_the_distance_to_an_ellipse_is_right_to_first_order(ratio, off):
     t, fine = np.linspace(0, 2 * np.pi, 97), np.linspace(0, 2 * np.pi, 100_001)

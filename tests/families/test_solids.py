@@ -318,6 +318,7 @@ SCENES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "family", "options"), SCENES.values(), ids=SCENES)
 def test_anomalies_among_solids_are_found(make, family, options):
     from piforest import PreferenceIsolationForest

@@ -59,6 +59,7 @@ def outcome(path, name):
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STORED)
 def test_flipped_bytes_and_cuts_are_refused_or_change_nothing(name, tmp_path):
     whole = (MODELS / f"{name}.v1.pif").read_bytes()
@@ -119,6 +120,7 @@ def peak_of_refusing(path, match):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_unpacked(tmp_path):
     zeros = npy(np.zeros(12_000_000))
     path = rebuilt(MODELS / "voronoi.v1.pif", tmp_path / "m.pif",
@@ -226,6 +228,7 @@ def places(node, path=()):
 ODD = ["x", -1, None, 1e300, float("nan"), [], {}, 10**30, True, {"own": "a"}, ["a"] * 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["default", "voronoi_sparse"])
 @pytest.mark.filterwarnings("ignore:no structure")
 def test_any_value_of_the_header_may_be_odd(name, tmp_path):

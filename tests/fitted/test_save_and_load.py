@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from piforest.datasets import make_circles
 from piforest.families import LearnedFamily, from_functions, get_family
 from piforest.fitted.file_versions import VERSION
 from piforest.io import archive as io
-from piforest.io.atomic import whole_file
 from piforest.metrics import get_metric
 from piforest.preferences import resolve_kernel
 from piforest.sampling import get_sampler
@@ -141,6 +139,7 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize("cls", [PreferenceIsolationForest.paper, PreferenceIsolationForest])
 def test_a_custom_family_is_passed_again(cls, family, tmp_path):
@@ -155,6 +154,7 @@ def test_a_custom_family_is_passed_again(cls, family, tmp_path):
         PreferenceIsolationForest.load(tmp_path / "m")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize(
     "other",
@@ -176,6 +176,19 @@ def test_another_family_is_refused(family, other, tmp_path):
     )
     with pytest.raises(ValueError, match=rf"is not the one that .* saved with, '{family.name}'"):
         PreferenceIsolationForest.load(tmp_path / "m", family=other)
+
+
+def test_parameters_of_a_custom_family_may_have_any_size(tmp_path):
+    family = from_functions(
+        lambda points: 1e150 * fit_line(points),
+        lambda X, params: along_y(X, params / 1e150),
+        sample_size=2,
+        n_features=2,
+    )
+    detector = PreferenceIsolationForest(family, n_models=50, **SMALL).fit(X)
+    detector.save(tmp_path / "m")
+    loaded = PreferenceIsolationForest.load(tmp_path / "m", family=family)
+    assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
 
 
 def test_a_built_in_family_is_not_passed_again(tmp_path):
@@ -365,32 +378,3 @@ def test_other_archives_and_other_versions_are_refused(tmp_path):
         PreferenceIsolationForest.load(tmp_path / "new.npz")
     with pytest.raises(FileNotFoundError):
         PreferenceIsolationForest.load(tmp_path / "absent")
-
-
-def test_a_file_appears_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "result"
-    path.write_text("before")
-
-    def interrupted():
-        with whole_file(path) as file:
-            file.write(b"half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert path.read_text() == "before"
-    assert os.listdir(tmp_path) == ["result"]
-
-    def swept():
-        with whole_file(path):
-            for name in set(os.listdir(tmp_path)) - {"result"}:
-                (tmp_path / name).unlink()
-            raise ValueError("the reason")
-
-    with pytest.raises(ValueError, match="the reason"):
-        swept()
-    with whole_file(path) as file:
-        file.write(b"after")
-    assert path.read_text() == "after"
-    with pytest.raises(FileNotFoundError, match="there is no folder"), whole_file(tmp_path / "a/b"):
-        pass

@@ -63,9 +63,10 @@ DRAWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWN)
 @pytest.mark.parametrize("which", ["detector", "paper"])
-def test_a_picture_is_drawn_into_the_given_axes_with_labels_and_a_title(draw, which, request):
+def test_a_plot_is_drawn_into_the_given_axes_with_labels_and_a_title(draw, which, request):
     ax = plt.subplots()[1]
     assert draw(request.getfixturevalue(which), ax=ax, title="title") is ax
     assert ax.get_title() == "title"
@@ -156,6 +157,7 @@ def test_bars_of_kept_rows_are_blue_and_of_flagged_rows_red(detector):
     assert red > blue
 
 
+@pytest.mark.slow
 def test_no_bar_of_a_threshold_is_both_kept_and_flagged(detector):
     ax = plot_threshold(detector)
     threshold = detector.threshold_
@@ -268,6 +270,7 @@ def test_a_part_of_large_data_is_drawn_and_the_title_says_so(points):
     assert len(ax.collections[0].get_offsets()) == 1_000
 
 
+@pytest.mark.slow
 def test_rows_may_be_a_list_a_data_frame_or_objects(detector):
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(X, schema=["east", "north"])
@@ -327,7 +330,8 @@ def test_rows_that_were_not_trained_on_are_explained_without_members(detector):
     assert len(ax.lines) == 4
 
 
-def test_explanations_are_drawn_in_space_and_between_images():
+@pytest.mark.slow
+def test_explanations_are_drawn_in_3d_and_between_images():
     planes = make_planes(2, sizes=80, random_state=0).data
     ax = plot_explanation(PreferenceIsolationForest("plane", **SMALL).fit(planes), planes, 0)
     assert ax.name == "3d"

@@ -37,6 +37,7 @@ def test_images_lie_in_the_page_with_the_size_that_coordinates_refer_to(tmp_path
         assert np.abs(picture - given_).mean() < 8
 
 
+@pytest.mark.slow
 def test_large_images_are_shrunk_and_stay_within_their_share():
     held = image_data(noise((3000, 4001, 3)))
     assert (held["width"], held["height"]) == (4001, 3000)

@@ -285,6 +285,7 @@ def test_the_columns_of_a_data_frame_keep_their_names(write, lines):
     assert [each["name"] for each in data["columns"]] == ["east", "north"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plane", "space", "matches", "table"])
 def test_ten_thousand_points_take_less_than_two_megabytes(kind, tmp_path):
     rng = np.random.default_rng(0)

@@ -27,6 +27,7 @@ def test_variants_of_a_run_share_its_points_and_differ_in_their_detector():
         assert type(detectors[name]) is type(detectors[base])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", beyond.FAMILIES)
 def test_scenes_are_what_their_condition_says(family):
     for condition in ("0 %", "20 %"):
@@ -133,6 +134,7 @@ def test_an_incomplete_trial_is_computed_again(tmp_path, capsys):
     assert "is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_command_makes_a_page_of_its_own(tmp_path, monkeypatch):
     synthetic2d("circle4")

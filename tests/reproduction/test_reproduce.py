@@ -174,6 +174,7 @@ def quickly(jobs):
 JOBS = quickly(table_jobs("homography", ["physics"], 3, 7))
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_an_interrupted_run_goes_on_with_the_same_numbers(tmp_path, monkeypatch):
     adelaidermf("physics")
@@ -197,6 +198,7 @@ def test_an_interrupted_run_goes_on_with_the_same_numbers(tmp_path, monkeypatch)
     assert [cell["auc"] for cell in again] == [cell["auc"] for cell in whole]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_processes_give_the_same_numbers(tmp_path):
     adelaidermf("physics")
@@ -355,6 +357,7 @@ def reproduce_tiny(out, **options):
     return reproduce(out, only=TINY, quick=True, seed=3, n_jobs=1, log=lambda text: None, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_whole_pipeline_goes_on_after_an_interruption_with_the_same_numbers(
     tmp_path, monkeypatch
@@ -399,6 +402,7 @@ def test_the_whole_pipeline_goes_on_after_an_interruption_with_the_same_numbers(
         reproduce(out, only=["figures"], quick=True, seed=4, log=lambda text: None)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_command_writes_tables(tmp_path, capsys):
     adelaidermf("physics")
@@ -414,6 +418,7 @@ def test_the_command_writes_tables(tmp_path, capsys):
     assert tried == 1 + len(NEIGHBOURS) + 2 * len(WIDTHS) + 1
 
 
+@pytest.mark.slow
 def test_missing_data_are_named_and_the_rest_is_made(tmp_path, monkeypatch):
     monkeypatch.setenv("PIFOREST_DATA", str(tmp_path))
     logged = []

@@ -6,6 +6,8 @@ import gc
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import numba
@@ -27,7 +29,7 @@ def jit(function: Callable[..., Any]) -> Any:
         kernel = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba found no folder
         return numba.njit(**_OPTIONS)(function)
-    _survive_without_cache(kernel)
+    _make_robust(kernel)
     return kernel
 
 
@@ -37,18 +39,40 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(inline="always")(function)
 
 
-def _survive_without_cache(kernel: Any) -> None:
-    """A folder that is gone or cannot be written any more, or a full disk, is no reason to fail."""
-    cache: Any = kernel._cache
+def _make_robust(kernel: Any) -> None:
+    """A cache that is gone, full, read-only or damaged costs the time to compile, nothing else.
+
+    Numba numbers the files of a function's signatures, and writes the number before the file:
+    processes that compile at the same time may take one number for two signatures, and one that
+    is killed may leave a number with the code of another version. So the files are named after
+    what is in them, and written first.
+    """
+    cache: Any = getattr(kernel, "_cache", None)
+    if cache is None:  # NUMBA_DISABLE_JIT
+        return
+    cache._cache_file.save = partial(_save, cache._cache_file)
     for name in ("load_overload", "save_overload"):
-        setattr(cache, name, _nothing_on_os_error(getattr(cache, name)))
+        setattr(cache, name, _or_nothing(cache, getattr(cache, name)))
 
 
-def _nothing_on_os_error(function: Callable[..., Any]) -> Callable[..., Any]:
+def _save(files: Any, key: Any, data: Any) -> None:
+    """In place of `IndexDataCacheFile.save`."""
+    content = repr((key, files._source_stamp)).encode()
+    name = files._data_name(int.from_bytes(blake2b(content, digest_size=8).digest()))
+    files._save_data(name, data)
+    files._save_index({**files._load_index(), key: name})
+
+
+def _or_nothing(cache: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     def guarded(*args: Any) -> Any:
-        with suppress(OSError):
+        try:
             return function(*args)
-        return None
+        except OSError:
+            return None
+        except Exception:  # what is no pickle, or half of one, fails in any way
+            with suppress(OSError):
+                cache.flush()  # so that the kernel can be saved again
+            return None
 
     return guarded
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from glob import escape
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,12 +14,11 @@ import numpy as np
 
 from ..engines.dask.engine import TASK_ROWS
 from ..engines.dask.packed import PackedModel, score
+from ..io.atomic import remove_leftovers
 from ..io.tables import Table, parquet, table_writer, with_scores
 from ..protocols import Floats
 
 _STAMP = b"piforest"
-# The random part of the names of `tempfile.mkstemp`.
-_RANDOM = 8 * "[a-z0-9_]"
 
 
 class Counts(NamedTuple):
@@ -203,7 +201,8 @@ class _Run:
             counts = zip(self.report.counts, future.result())
             self.report.counts = Counts(*(before + more for before, more in counts))
             self.report.done.append(name)
-            _remove_left_over(self.job.out / name)
+            # Of workers that died in the middle of this file.
+            remove_leftovers(self.job.out / name)
         else:
             self.report.failed[name] = _reason(future.exception())
         self.watch(self.report)
@@ -272,12 +271,6 @@ def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
             f"{target} already exists, from other data, another model or other settings; --force "
             "overwrites it."
         )
-
-
-def _remove_left_over(target: Path) -> None:
-    """Remove temporary files of workers that died while writing this file."""
-    for path in target.parent.glob(f".{escape(target.name)}." + _RANDOM):
-        path.unlink(missing_ok=True)
 
 
 def _reason(error: Any) -> str:

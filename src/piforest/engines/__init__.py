@@ -7,9 +7,9 @@ imported only if they are needed.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from .._progress import Progress
 from .cpu import CpuEngine
 from .devices import PREFERENCE_METRICS, VECTOR_METRICS, resolve_device
 from .protocol import Computing, Engine, ForestPlan
@@ -33,19 +33,23 @@ def is_dask(X: Any) -> bool:
 
 
 def choose_engine(
-    X: Any, device: str, n_jobs: int | None, verbose: int, cpu_only: ValueError | None = None
+    X: Any,
+    device: str,
+    n_jobs: int | None,
+    verbose: int,
+    cpu_only: Callable[[Any], ValueError | None] = lambda X: None,
 ) -> Engine:
     """The engine for the input X and the parameters of an estimator.
 
-    cpu_only: the error to raise if `device` names another device than the CPU, because of a
-    metric or a kernel that is computed on the CPU only; None if there is no such reason.
+    cpu_only(X): the error to raise if `device` names another device than the CPU, because of a
+    metric, a kernel or rows that only the CPU computes; None if there is no such reason.
     """
-    engine: Any = CpuEngine(n_jobs, Progress(verbose))
-    found = resolve_device(device, cpu_only)
+    engine: Any = CpuEngine(n_jobs, verbose)
+    found = None if device == "cpu" else resolve_device(device, cpu_only(X))
     if found is not None:
         from .torch.engine import TorchEngine
 
-        engine = TorchEngine(found, Progress(verbose))
+        engine = TorchEngine(found, verbose)
     if is_dask(X):
         from .dask.engine import DaskEngine
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from .._progress import Progress
 from .._random import Stream
 from .._tensors import to_numpy
 from ..fitted import TrainingRows
@@ -13,9 +14,15 @@ from ..fitted import TrainingRows
 class LocalEngine:
     """Base of the engines of this machine: rows are validated arrays."""
 
+    verbose: int
+
     @property
     def computing(self) -> Self:
         return self
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(self.verbose)
 
     def takes(self, X: Any) -> bool:
         return False

@@ -10,10 +10,10 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import thresholds
-from .._tensors import match_input_type, to_numpy
+from .._tensors import match_input_type
 from .._validation import check_contamination, check_finite
 from ..engines import Engine, choose_engine, is_dask
 from ..findings import Findings
@@ -318,7 +318,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 scores = findings.subset_scores(compute)
                 self.threshold_ = thresholds.share(scores, contamination)
             return
-        rows = self._validated(to_numpy(X))
+        rows = self._validated(X)
         scores = compute.scores(self.fitted_, rows)
         if contamination is None:
             self.threshold_ = findings.held_out_threshold(compute, rows, scores)
@@ -341,23 +341,31 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if engine.takes(X):
             engine.check(X, self)
             return ask(self.fitted_, X)
-        rows, step = to_numpy(X), _MAPPED_ROWS
-        if isinstance(rows, np.memmap):
-            parts = [rows[start : start + step] for start in range(0, len(rows), step)]
-            return np.concatenate([ask(self.fitted_, self._validated(part)) for part in parts])
-        return match_input_type(ask(self.fitted_, self._validated(rows)), X)
+        if isinstance(X, np.memmap):
+            starts = range(0, len(X), _MAPPED_ROWS)
+            parts = (self._validated(X[start : start + _MAPPED_ROWS]) for start in starts)
+            return np.concatenate([ask(self.fitted_, part) for part in parts])
+        answer = ask(self.fitted_, self._validated(engine.in_memory(X)))
+        return answer if isinstance(X, np.ndarray) else match_input_type(answer, X)
 
     def _engine(self, X: Any = None) -> Engine:
         """What computes, for this input and the parameters."""
-        return choose_engine(X, self.device, self.n_jobs, self.verbose, self._cpu_only(X))
+        return choose_engine(X, self.device, self.n_jobs, self.verbose, self._cpu_only)
 
     def _cpu_only(self, X: Any) -> ValueError | None:
         """Why only the CPU can compute this; None if other devices can."""
         raise NotImplementedError
 
-    def _validated(self, X: Any) -> Any:
+    def _validated(self, X: Any, reset: bool = False) -> Any:
         """X in the form that engines score."""
-        raise NotImplementedError
+        return validate_data(
+            self,
+            X,
+            dtype=np.float64,
+            order="C",
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+        )
 
 
 def _negated(scores: Any, threshold: float) -> Any:

@@ -252,9 +252,11 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return tags
 
     def _engine(self) -> Engine:
+        return choose_engine(None, self.device, self.n_jobs, self.verbose, self._cpu_only)
+
+    def _cpu_only(self, X: Any) -> ValueError | None:
         known = knows_kernel(self.kernel)
-        error = None if known else cpu_only_error("kernel", self.kernel, list_kernels())
-        return choose_engine(None, self.device, self.n_jobs, self.verbose, error)
+        return None if known else cpu_only_error("kernel", self.kernel, list_kernels())
 
 
 def fitted_transformer(detector: Any, fitted: FittedEmbedding) -> PreferenceEmbedding:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import validate_data
 
 from .._progress import Progress
 from .._random import Stream
@@ -22,7 +20,7 @@ from ..findings import Findings
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
 from ..metrics import METRICS, resolve_metric
 from ..preferences import knows_kernel, list_kernels
-from ..protocols import Floats, Metric
+from ..protocols import Metric
 from ..typing import (
     ContaminationLike,
     FamilyLike,
@@ -379,10 +377,3 @@ class PreferenceIsolationForest(StructuredDetector):
         if not knows_kernel(self.kernel):
             return cpu_only_error("kernel", self.kernel, list_kernels())
         return None
-
-    def _validated(self, X: Any, reset: bool = False) -> Floats:
-        least = 2 if reset else 1
-        rows: Floats = validate_data(
-            self, X, dtype=np.float64, order="C", reset=reset, ensure_min_samples=least
-        )
-        return rows

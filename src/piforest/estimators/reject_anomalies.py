@@ -6,11 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator, clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from .._validation import forget_fit
+from ..typing import RowsLike
 from .preference_isolation_forest import PreferenceIsolationForest
 
 
@@ -47,16 +49,40 @@ class RejectAnomalies(BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(self, detector: Any = None) -> None:
+    def __init__(self, detector: OutlierMixin | None = None) -> None:
         self.detector = detector
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit a clone of the detector; y is ignored."""
+    def fit(self, X: RowsLike, y: object = None) -> Self:
+        """Fit a clone of the detector.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
         self._fit(X)
         return self
 
-    def fit_resample(self, X: Any, y: Any = None) -> Any:
-        """X and y without the anomalous rows, of the same types; X alone if y is None."""
+    def fit_resample(self, X: RowsLike, y: ArrayLike | None = None) -> Any:
+        """Fit a clone of the detector and drop the rows that it flags.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,) or None, default=None
+
+        Returns
+        -------
+        X_kept : like X
+            The rows that were kept.
+        y_kept : like y
+            Their targets; X_kept alone if y is None.
+        """
         if y is not None:
             check_consistent_length(X, y)
         labels = self._fit(X)
@@ -66,8 +92,9 @@ class RejectAnomalies(BaseEstimator):  # type: ignore[misc]
                 f"the detector calls all {len(labels)} rows anomalous, so none would be left. "
                 "Lower its contamination."
             )
-        X = X.tocsr() if scipy.sparse.issparse(X) else X
-        kept = _safe_indexing(X, self.sample_indices_)
+        rows: Any = X
+        rows = rows.tocsr() if scipy.sparse.issparse(rows) else rows
+        kept = _safe_indexing(rows, self.sample_indices_)
         return kept if y is None else (kept, _safe_indexing(y, self.sample_indices_))
 
     def _fit(self, X: Any) -> Any:

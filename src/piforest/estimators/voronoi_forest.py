@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .._random import Stream
 from .._rows import SparseRows
@@ -185,8 +185,7 @@ class VoronoiForest(Detector):
         tags.input_tags.positive_only = named in _NOT_NEGATIVE
         return tags
 
-    def _validated(self, X: Any) -> Any:
-        check_is_fitted(self, "fitted_")
+    def _validated(self, X: Any, reset: bool = False) -> Any:
         return self._rows(X, self.fitted_.forest.metric, reset=False)
 
     def _rows(self, X: Any, metric: Metric, reset: bool) -> Any:

@@ -109,10 +109,10 @@ def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = No
         return _stored(path, header, arrays, _custom_family(path, header, family))
     except ArchiveError:
         raise
+    except KeyError as error:
+        raise damaged(path, f"it has no {error}") from error
     # Whatever else goes wrong here is due to the content of the file.
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as error:
-        raise damaged(path, error) from error
-    except ValueError as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise damaged(path, error) from error
 
 

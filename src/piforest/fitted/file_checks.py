@@ -66,10 +66,10 @@ def check_header(header: dict[str, Any]) -> None:
     if header["branching"] > 2:
         limit = _MAX_SAMPLES_OF_MANY_BRANCHES
         _require(header["max_samples"] <= limit, "its header has a bad max_samples")
-    if "embedding" in header:
-        _check_embedding(header["embedding"])
     structured = header["class"] == "PreferenceIsolationForest"
     _require(structured == ("embedding" in header), "its header has a bad embedding")
+    if structured:
+        _check_embedding(header["embedding"])
 
 
 def _check_embedding(header: Any) -> None:
@@ -176,17 +176,18 @@ def check_points(arrays: Arrays, pool: int, n: int, d: int) -> None:
 def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     """One row of parameters, one sample, one scale and one weight for each model."""
     _require(_shapes_fit(models, d), "its models do not fit together")
-    finite = all(_is_finite(part) for part in (models.params, models.points))
+    # Parameters may have any size: those of an ellipse are inverse squares of lengths.
+    finite = _is_finite(models.points) and bool(np.isfinite(models.params).all())
     usable = np.isfinite(models.scale) & (models.scale > 0)
     usable &= np.isfinite(models.weight) & (models.weight >= 0)
     _require(finite and usable.all() and models.weight.max() > 0, "its models have bad values")
     if models.family is custom:
         return  # `check_same_family` asks whether it knows these models
     k, p = models.samples.shape[1], models.params.shape[1]
-    _require(models.family.sample_size(d) == k, "its samples do not fit the family")
+    _require(models.family.sample_size(d) == k, "its models do not fit the family")
     with np.errstate(all="ignore"):
         solved = models.family.solve(np.zeros((1, k, d)))[0]
-    _require(solved.shape[-1] == p, "its parameters do not fit the family")
+    _require(solved.shape[-1] == p, "its models do not fit the family")
 
 
 def _shapes_fit(models: ModelSet, d: int) -> bool:

@@ -15,7 +15,6 @@ from .._kernels import trees
 from ..bands import Bands
 from ..forest import PooledForest
 from ..membership import SampleMembership
-from ..metrics import as_rows
 from ..models import ModelSet
 from ..preferences import Preferences
 from ..protocols import Floats, Ints, Kernel
@@ -41,6 +40,7 @@ class FittedEmbedding:
 
     @property
     def n_models(self) -> int:
+        """The number of models of all families."""
         return sum(len(part) for part in self.models)
 
     @cached_property
@@ -96,7 +96,7 @@ class FittedForest:
 
     def rows_to_score(self, X: Any) -> Any:
         """Validated X in the form that engines score."""
-        return X if self.embedding is not None else as_rows(self.forest.metric, X)
+        return X if self.embedding is not None else self.forest.rows_of(X)
 
     def ceiling(self) -> float:
         """The score of a row that descends but is far from every seed.

@@ -42,6 +42,7 @@ class FlatForest:
 
     @property
     def height_limit(self) -> int:
+        """The depth at which a tree ends."""
         return height_limit(self.max_samples, self.branching)
 
     @cached_property

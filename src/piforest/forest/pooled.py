@@ -13,7 +13,7 @@ from .._random import Stream
 from .._registry import overrides_consistently
 from .._rows import SparseRows
 from .._validation import check_table
-from ..metrics import METRICS
+from ..metrics import METRICS, as_rows
 from ..protocols import Bools, Floats, Metric
 from .flat import FlatForest, join
 
@@ -56,6 +56,11 @@ class PooledForest:
             delayed(self.trees.grow)(D, stream, range(cuts[k], cuts[k + 1])) for k in range(parts)
         )
         return PooledForest(self.metric, self.pool, join(grown), self._index)
+
+    def rows_of(self, X: Any) -> Any:
+        """X in the layout of the metric: its own `rows(X)`, or a dense array."""
+        own = getattr(self.metric, "rows", None)
+        return own(X) if own is not None else as_rows(self.metric, X)
 
     def prepare(self) -> None:
         """Compute what all threads need, once."""

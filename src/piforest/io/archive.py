@@ -8,7 +8,6 @@ or hostile file is one clear error that names it.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import stat
@@ -17,10 +16,10 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from .atomic import whole_file
+from .npy import read_member
 
 FORMAT = "piforest-model"
 
@@ -129,22 +128,13 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     """One array, whose shape and type are read, and must fit its size, before its numbers are."""
-    name = member.filename.removesuffix(".npy")
-    with archive.open(member) as file:
-        version = npy.read_magic(file)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"its array {name!r} has another format")
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran_order, dtype = read(file)
-        if dtype.hasobject or dtype.names or dtype.kind not in "biufU" or dtype.subdtype:
-            raise ValueError(f"its array {name!r} holds {dtype}")
-        if any(length < 0 for length in shape):
-            raise ValueError(f"its array {name!r} has shape {shape}")
-        nbytes = math.prod(shape) * dtype.itemsize
-        if nbytes != member.file_size - file.tell():
-            raise ValueError(f"its array {name!r} has not the size that it says")
-        content = bytearray(file.read(nbytes))
-        if len(content) != nbytes or file.read(1):
-            raise ValueError(f"its array {name!r} is cut short")
-    array: NDArray[Any] = np.ndarray(shape, dtype, content, order="F" if fortran_order else "C")
-    return array.astype(dtype.newbyteorder("="), copy=False)
+    try:
+        return read_member(archive, member, _check_type)
+    except ValueError as error:
+        name = member.filename.removesuffix(".npy")
+        raise ValueError(f"its array {name!r}: {error}") from error
+
+
+def _check_type(dtype: np.dtype[Any]) -> None:
+    if dtype.hasobject or dtype.names or dtype.kind not in "biufU" or dtype.subdtype:
+        raise ValueError(f"it holds {dtype}")

@@ -1,34 +1,118 @@
-"""Writing files that appear whole or not at all."""
+"""Writing files atomically: under a temporary name beside the target, which is then replaced."""
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed
+    fcntl = None
+
+# What `tempfile.mkstemp` puts behind a prefix.
+_RANDOM = 8 * "[a-z0-9_]"
+# Characters of the target's name in the temporary one, which must not become too long.
+_KEPT = 50
+# What only writing can meet.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def is_device(path: str | PathLike[str]) -> bool:
+    """Is it something that is there to be written to and cannot be replaced: /dev/null, a pipe?"""
+    path = Path(path)
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def check_writable(path: Path) -> None:
-    """Say now what would go wrong later."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}.")
+    """Raise now what would go wrong later."""
     if path.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder.")
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"cannot write {path}: the folder {path.parent} is read-only.")
+    if is_device(path):
+        if not os.access(path, os.W_OK):
+            raise PermissionError(f"cannot write {path}: permission denied.")
+        return
+    folder = _target(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {folder}.")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"cannot write {path}: the folder {folder} is read-only.")
     # What a folder says of itself is not always true: of a system's own, or one on a network.
     handle, temporary = _new_beside(path)
     os.close(handle)
     os.unlink(temporary)
 
 
+@contextmanager
+def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to be written atomically.
+
+    It has a temporary name until the block ends, and replaces the target then; a block that
+    raises leaves the target as it was. A symbolic link is followed and stays. To a device, such
+    as /dev/null, the content is copied when the block ends.
+    """
+    path = Path(path)
+    check_writable(path)
+    with _naming(path):
+        if is_device(path):
+            with tempfile.TemporaryFile() as file:
+                yield file
+                file.seek(0)
+                with open(path, "wb") as device:
+                    shutil.copyfileobj(file, device)
+        else:
+            with _replacing(path) as file:
+                yield file
+
+
+def remove_leftovers(path: str | PathLike[str]) -> None:
+    """Remove what processes that died while they wrote this file left beside it.
+
+    The temporary file of a process that lives is locked by it (on Windows, open), and stays.
+    """
+    target = _target(Path(path))
+    for left in target.parent.glob(f"{escape(_prefix(target))}{_RANDOM}"):
+        with suppress(OSError):
+            handle = os.open(left, os.O_RDWR)
+            try:
+                _lock(handle)
+                if fcntl is not None:
+                    left.unlink()
+            finally:
+                os.close(handle)
+            if fcntl is None:
+                left.unlink()
+
+
+def _target(path: Path) -> Path:
+    """Where a symbolic link leads to, whether it is there or not."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:_KEPT]}."
+
+
 def _new_beside(path: Path) -> tuple[int, str]:
-    """An open file under a temporary name in the folder of `path`."""
+    """An open file under a temporary name in the folder of the target, locked where possible."""
+    target = _target(path)
     try:
-        return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        while True:
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target))
+            with suppress(OSError):  # some file systems have no locks
+                _lock(handle)
+            if os.path.exists(temporary):
+                return handle, temporary
+            os.close(handle)  # taken for a leftover before it was locked
     except OSError as error:
         why = error.strerror or str(error)
         raise type(error)(
@@ -36,12 +120,18 @@ def _new_beside(path: Path) -> tuple[int, str]:
         ) from error
 
 
+def _lock(handle: int) -> None:
+    """Until all copies of the handle are closed, or the process ends; OSError if another has it."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 @contextmanager
-def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to under a temporary name, moved into place if nothing went wrong."""
-    path = Path(path)
-    check_writable(path)
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    remove_leftovers(path)
     handle, temporary = _new_beside(path)
+    # Holds the lock until the file has its name. Windows renames only what is closed.
+    lock = os.dup(handle) if fcntl is not None else None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -49,9 +139,24 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
+        os.replace(temporary, _target(path))
     except BaseException:
         # Where it is gone already, the error is what counts.
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """A full disk names no file, and libraries may change its error to one of their own."""
+    try:
+        yield
+    except OSError as error:
+        for code in _FULL:
+            if error.errno == code or os.strerror(code) in str(error):
+                raise OSError(f"cannot write {path}: {os.strerror(code)}.") from error
         raise

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..families import layout_of
 from ..protocols import Floats
 from ..structures import Structure
 from ..typing import RowsLike
@@ -106,7 +107,7 @@ def plot_structures(
 
 def drawn_columns(X: Floats, structures: Sequence[Structure]) -> Floats:
     """X without normals, which are not coordinates."""
-    oriented = any("nx" in getattr(each.family, "row", "") for each in structures)
+    oriented = any(layout_of(each.family).kind == "oriented points" for each in structures)
     return X[:, :3] if oriented and X.ndim == 2 and X.shape[1] == 6 else X
 
 

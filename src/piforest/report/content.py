@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import Stream, choose
+from ..families import layout_of
 from ..protocols import Floats, Ints
 from ..structures import Structure
 from .columns import bytes_per_row, floats_or_none, unmasked
@@ -55,7 +56,7 @@ class Content:
     @property
     def are_matches(self) -> bool:
         """Whether rows are (x1, y1, x2, y2), points in two images."""
-        two = [getattr(family, "views", 1) == 2 for family in self.families]
+        two = [layout_of(family).kind == "matches" for family in self.families]
         return self.X.shape[1] == 4 and (bool(self.images) or (bool(two) and all(two)))
 
     @property
@@ -122,9 +123,9 @@ def _names(names: Any, X: Any, d: int, detector: Any) -> list[str]:
     if names is None:
         names = getattr(X, "columns", None)
     if names is None:
-        rows = [getattr(models.family, "row", "") for models in getattr(detector, "models_", [])]
-        usual = [row[1:-1].split(", ") for row in rows if row.startswith("(")]
-        names = next((words for words in usual if len(words) == d == len(set(words))), None)
+        layouts = [layout_of(models.family) for models in getattr(detector, "models_", [])]
+        usual = [each.columns for each in layouts if each.columns is not None]
+        names = next((columns for columns in usual if len(columns) == d), None)
     if names is None:
         return ["x", "y", "z"][:d] if d <= 3 else [f"x{k}" for k in range(d)]
     found = [str(name) for name in names]

@@ -43,6 +43,7 @@ def run(capsys, *arguments):
     return code, captured.out, captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["ply", "laz", "las", "csv"])
 def test_the_scan_gets_scores_and_colours_and_loses_nothing(ending, scan, scene, tmp_path, capsys):
     out, plot = tmp_path / f"scored.{ending}", tmp_path / "p.png"
@@ -89,6 +90,7 @@ def test_points_without_a_coordinate_stay_grey_and_unscored(scene, tmp_path, cap
     assert table.numbers(RGB)[5].tolist() == [128, 128, 128]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "family"),
     [

@@ -94,6 +94,7 @@ def test_threads_change_nothing_and_seeds_do(lines, capsys):
     assert answers[0] != answers[2]
 
 
+@pytest.mark.slow
 def test_another_device_finds_the_same(lines, tmp_path, capsys):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     answers = []
@@ -123,6 +124,7 @@ def test_standard_input_is_read_as_text(lines, tmp_path, capsys, monkeypatch):
     assert len(rows_of(tmp_path / "scores.csv")) == 257
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["tsv", "parquet", "npy", "ply", "xyz"])
 def test_the_name_tells_the_format_of_the_output(ending, scene, tmp_path, capsys):
     from piforest.io.tables import read_table
@@ -180,6 +182,7 @@ def test_rows_without_a_number_are_an_error_or_stay_unscored(lines, tmp_path, ca
     assert (after[16]["anomaly"], after[16]["id"], after[28]["anomaly"]) != ("", "s016", "")
 
 
+@pytest.mark.slow
 def test_all_outputs_are_written(lines, tmp_path, capsys):
     files = {"out": "s.csv", "report": "r.html", "plot": "p.png", "model": "m.pif"}
     out = [f"--{name}={tmp_path / file}" for name, file in files.items()]
@@ -204,6 +207,7 @@ SCENES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no structure")
 @pytest.mark.parametrize("family", SCENES)
 def test_rows_of_every_kind_can_be_drawn(family, tmp_path, capsys):
@@ -216,6 +220,7 @@ def test_rows_of_every_kind_can_be_drawn(family, tmp_path, capsys):
     assert plot.stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal_alone(lines):
     command = [sys.executable, "-m", "piforest", "detect", str(lines), "--family", "line"]
     plain = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+import os
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,6 +58,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
     text, extra, message = CASES[name]
@@ -92,6 +96,7 @@ def forbid_fitting(monkeypatch):
     monkeypatch.setattr(PreferenceIsolationForest, "fit", fit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--out", "--report", "--plot", "--model"])
 def test_no_file_is_overwritten_unasked_and_that_is_said_before_the_work(
     option, lines, tmp_path, capsys, monkeypatch
@@ -146,7 +151,7 @@ def test_a_full_disk_leaves_no_partial_file(lines, tmp_path, capsys, monkeypatch
         capsys, "detect", lines, "--family", "line", "--out", tmp_path / "scores.csv"
     )
     assert code == 1
-    assert "No space left on device" in err
+    assert err == f"piforest: cannot write {tmp_path / 'scores.csv'}: No space left on device.\n"
     assert err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
@@ -172,7 +177,12 @@ def test_an_interruption_while_writing_leaves_no_partial_file(lines, tmp_path, c
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
-def test_ctrl_c_ends_a_run_with_130_and_no_file(tmp_path):
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sent", "code", "told"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_a_signal_ends_a_run_with_its_code_and_no_file(sent, code, told, tmp_path):
     np.save(tmp_path / "many.npy", np.random.default_rng(0).normal(size=(200_000, 3)))
     command = [sys.executable, "-m", "piforest", "detect", "many.npy", "--family", "plane",
                "--out", "scores.csv", "--plot", "p.png", "--model", "m.pif"]  # fmt: skip
@@ -180,12 +190,131 @@ def test_ctrl_c_ends_a_run_with_130_and_no_file(tmp_path):
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert "200,000 in columns" in running.stdout.readline()  # the work begins
-    running.send_signal(signal.SIGINT)
+    running.send_signal(sent)
     _, err = running.communicate(timeout=120)
-    assert (running.returncode, err) == (130, "piforest: interrupted\n")
+    assert (running.returncode, err) == (code, f"piforest: {told}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["many.npy"]
 
 
+SLOW_SCORE = """
+import sys, time
+from piforest.apps import cli
+from piforest.io.tables import text
+whole = text.writer.write
+def slow(self, table):
+    whole(self, table)
+    self.file.flush()
+    if len(table) > 1:  # not the rehearsal
+        print("writing", flush=True)
+        time.sleep(60)
+text.writer.write = slow
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def writing(lines, tmp_path):
+    """A process that is in the middle of its output."""
+    detector = PreferenceIsolationForest("line", n_models=50, n_estimators=5, random_state=0)
+    np.savetxt(tmp_path / "few.csv", line_scene()[0][:50], delimiter=",")
+    detector.fit(line_scene()[0]).save(tmp_path / "m.pif")
+    command = [sys.executable, "-c", SLOW_SCORE, "score", tmp_path / "few.csv", "--model",
+               tmp_path / "m.pif", "--out", tmp_path / "out.csv", "--quiet"]  # fmt: skip
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "writing\n"
+    return running
+
+
+def hidden(folder):
+    return [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_sigterm_while_writing_leaves_nothing(lines, tmp_path):
+    running = writing(lines, tmp_path)
+    assert len(hidden(tmp_path)) == 1
+    running.terminate()
+    _, err = running.communicate(timeout=60)
+    assert (running.returncode, err) == (143, "piforest: terminated\n")
+    assert not hidden(tmp_path)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_and_what_a_live_one_writes_is_not(
+    lines, tmp_path, capsys
+):
+    dead, live = writing(lines, tmp_path), writing(lines, tmp_path)
+    try:
+        assert len(hidden(tmp_path)) == 2
+        dead.kill()
+        dead.communicate(timeout=60)
+        again = ["score", tmp_path / "few.csv", "--model", tmp_path / "m.pif", "--out"]
+        assert run(capsys, *again, tmp_path / "other.csv")[0] == 0
+        assert len(hidden(tmp_path)) == 2, "of another name"
+        assert run(capsys, *again, tmp_path / "out.csv")[0] == 0
+        assert len(hidden(tmp_path)) == 1, "the live one"
+        assert hidden(tmp_path)[0].stat().st_size > 0
+    finally:
+        live.terminate()
+        live.communicate(timeout=60)
+    assert not hidden(tmp_path)
+
+
+def test_a_handler_of_the_caller_stays(lines, capsys):
+    ours = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        handler = signal.getsignal(signal.SIGTERM)
+        assert run(capsys, "detect", lines, "--family", "line", "--quiet")[0] == 0
+        assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, ours)
+
+
+@pytest.mark.parametrize(
+    "options", [["--out", "/dev/null"], ["--out", "/dev/null", "--model", "/dev/null"]]
+)
+def test_outputs_to_dev_null_are_written_there(options, lines, tmp_path, capsys):
+    asked = ["detect", lines, "--family", "line", "--out", "/dev/null", *options]
+    code, told, err = run(capsys, *asked)
+    assert (code, err) == (0, "")
+    assert "wrote /dev/null" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
+
+
+def test_a_pipe_gets_the_format_of_the_input(lines):
+    command = [sys.executable, "-m", "piforest", "detect", lines, "--family", "line", "--quiet",
+               "--out", "/dev/stdout"]  # fmt: skip
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("id,x,y,note,score,anomaly\ns000,")
+    assert told.stdout.count("\n") == 258
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("option", ["--out", "--model"])
+def test_a_device_that_is_full_is_named(option, lines, capsys):
+    code, _, err = run(capsys, "detect", lines, "--family", "line", option, "/dev/full")
+    assert (code, err) == (1, "piforest: cannot write /dev/full: No space left on device.\n")
+
+
+def test_a_name_that_is_no_utf_8_is_refused_before_the_work(lines, tmp_path):
+    bad = os.fsencode(tmp_path) + b"/\xff.csv"
+    shutil.copy(lines, bad)
+    for arguments in ([bad], [lines, "--out", os.fsencode(tmp_path) + b"/out\xff.csv"]):
+        command = [sys.executable, "-m", "piforest", "detect", *arguments, "--family", "line"]
+        told = subprocess.run(command, capture_output=True, check=False)
+        assert (told.returncode, told.stdout) == (2, b"")
+        assert told.stderr.count(b"\n") == 1
+        assert b"is not UTF-8 text; rename the file" in told.stderr
+
+
+def test_letters_that_standard_output_lacks_are_escaped(lines, tmp_path):
+    odd = tmp_path / "linïen.csv"
+    odd.write_bytes(lines.read_bytes())
+    command = [sys.executable, "-m", "piforest", "detect", odd, "--family", "line", "--json"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "lin\\xefen.csv" in told.stdout
+
+
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_does_not_cost_the_files(lines, tmp_path):
     out = tmp_path / "scores.csv"
     command = f"{sys.executable} -m piforest detect {lines} --family line --out {out} | head -n 1"

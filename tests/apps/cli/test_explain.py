@@ -33,6 +33,7 @@ def run(capsys, *arguments):
     return code, captured.out, captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [1, 200])
 def test_a_row_is_explained_in_words_and_numbers(row, folder, detector, capsys):
     fitted, X = detector
@@ -55,6 +56,7 @@ def test_a_row_is_explained_in_words_and_numbers(row, folder, detector, capsys):
     assert answer["nearest"][0]["support"] == first.support
 
 
+@pytest.mark.slow
 def test_a_stored_model_explains_the_same_and_knows_its_columns(folder, tmp_path, capsys):
     fresh = json.loads(run(capsys, folder / "points.csv", "--family", "line", "--json")[1])
     stored = json.loads(
@@ -84,6 +86,7 @@ def write_matches(folder):
     return [folder / "p.npy", "--family", "homography"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [write_regression, write_matches, None])
 def test_the_row_is_drawn_over_its_structures(made, folder, tmp_path, capsys):
     command = (

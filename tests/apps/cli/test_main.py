@@ -20,6 +20,7 @@ def python(code, **environment):
     )
 
 
+@pytest.mark.slow
 def test_the_demo_prints_and_draws(tmp_path, capsys):
     out = tmp_path / "demo.png"
     assert cli.main(["demo", "--out", str(out), "--seed", "1"]) == 0
@@ -37,12 +38,14 @@ def test_the_demo_prints_and_draws(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_demos_detector_beats_the_others(seed):
     aucs = demo.run(None, seed, lambda text: None)
     assert aucs["piforest"] == max(aucs.values())
 
 
+@pytest.mark.slow
 def test_the_demo_can_draw_vectors_and_skip_the_picture(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["demo", "--no-picture"]) == 0
@@ -73,6 +76,7 @@ def test_a_file_that_cannot_be_written_is_an_error_before_the_work(tmp_path, cap
     assert captured.out == ""
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error():
     code = f"{sys.executable} -m piforest demo --no-picture | head -n 1"
     result = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
@@ -122,6 +126,7 @@ def test_import_and_help_load_nothing_heavy():
     assert python(code).stderr.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_using_the_detector_loads_no_picture_library():
     code = (
         "import sys, piforest; piforest.PreferenceIsolationForest('line'); "
@@ -138,6 +143,7 @@ def test_public_names_are_listed_and_lazy():
         _ = piforest.nothing
 
 
+@pytest.mark.slow
 def test_kernels_work_where_no_cache_can_be_written():
     code = (
         "import numba, numpy as np\n"
@@ -156,6 +162,7 @@ def test_kernels_work_where_no_cache_can_be_written():
     assert result.stdout.strip() == "2.0 None", result.stderr
 
 
+@pytest.mark.slow
 def test_kernels_work_where_the_cache_is_taken_away(tmp_path):
     code = (
         "import numpy as np, pathlib, shutil, sys\n"
@@ -173,6 +180,7 @@ def test_kernels_work_where_the_cache_is_taken_away(tmp_path):
     assert result.stdout.strip() == "2.0 True True", result.stderr
 
 
+@pytest.mark.slow
 def test_compiling_has_a_line_of_its_own_the_first_time(tmp_path):
     code = (
         "import numpy as np\n"
@@ -189,6 +197,7 @@ def test_compiling_has_a_line_of_its_own_the_first_time(tmp_path):
         assert "piforest: 100 trees, " in result.stderr
 
 
+@pytest.mark.slow
 def test_code_of_others_compiles_beside_ours():
     result = python(
         "import numba, piforest.estimators\n"

@@ -42,6 +42,7 @@ def columns_of(path):
     return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
 
 
+@pytest.mark.slow
 def test_wrong_matches_of_two_images_are_found(pair, folder, tmp_path, capsys):
     out, drawn = tmp_path / "m.csv", tmp_path / "m.png"
     code, printed, err = run(
@@ -76,6 +77,7 @@ def test_matches_of_a_file_are_scored_and_nothing_is_lost(pair, folder, tmp_path
     assert "data:image/" in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.slow
 def test_images_of_two_sizes_are_matched_and_drawn(folder, tmp_path, capsys):
     drawn = tmp_path / "m.png"
     code, printed, err = run(
@@ -148,6 +150,7 @@ def unnamed(folder, tmp_path):
     return [folder / "a.png", folder / "b.png", "--matches", tmp_path / "named.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -29,9 +29,9 @@ def comparable(text, command):
     return text
 
 
+@pytest.mark.slow
 def test_every_example_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
     pytest.importorskip("cv2")
-    pytest.importorskip("plyfile")
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"^```python\n(import csv.*?)```", PAGE, re.DOTALL | re.MULTILINE)
     exec(code, {})

@@ -268,6 +268,7 @@ def put_large(path, n):
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's RLIMIT_DATA")
 @pytest.mark.parametrize(
     ("end", "n"), [(".npy", 300_000), (".parquet", 300_000), (".csv", 120_000)]

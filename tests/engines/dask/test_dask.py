@@ -106,6 +106,7 @@ def test_a_fit_to_partitions_is_the_fit_in_memory(many, kind, n):
     assert detector.feature_names_in_.tolist() == ["a", "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("sampler", ["uniform", "local", "stratified", "weighted", "grouped"])
 def test_every_sampler_draws_the_same_models_from_partitions(many, sampler):
@@ -170,6 +171,7 @@ def test_answers_have_the_partitions_and_the_index_of_what_was_asked(here, fitte
     assert np.array_equal(answer.compute(), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_a_folder_of_parquet_files_gets_a_column_of_scores(few, tmp_path):
     table = frame(few).assign(name=[f"row {i}" for i in range(len(few))])
@@ -271,6 +273,7 @@ def test_a_detector_of_many_lazy_points_says_where_their_scores_are(many):
     assert detector.set_contamination(0.1).offset_ == expected.set_contamination(0.1).offset_
 
 
+@pytest.mark.slow
 def test_a_lazily_fitted_detector_saves_and_explains_like_any_other(here, many, tmp_path):
     array = da.from_array(many, chunks=(20_000, 2))
     detector = DETECTORS["default"]().fit(array)

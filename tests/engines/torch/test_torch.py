@@ -61,6 +61,7 @@ def test_kernels_give_the_same_path_lengths(kernel):
     laws.check_same_bits("torch", kernel=kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list_families())
 def test_every_family_is_as_on_the_cpu(family):
     laws.check_family(family, "torch")
@@ -70,6 +71,7 @@ def test_pif_is_as_on_the_cpu():
     laws.check_pif("torch")
 
 
+@pytest.mark.slow
 def test_several_families_are_as_on_the_cpu():
     both = {"line": 2, "circle": 1}.items()
     cpu, other = (
@@ -106,6 +108,7 @@ class Closer(Tanimoto):
         return super().pairwise(A, B) ** 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [Farther(), Unsteady()])
 def test_a_family_of_ones_own_is_measured_on_the_host(family):
     cpu, other = (
@@ -160,6 +163,7 @@ def on_device(detector):
     return choose_engine(X, "torch", None, 0).scorer(detector.fitted_)
 
 
+@pytest.mark.slow
 def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
     whole = detector.path_lengths(X)
     scores = detector.anomaly_score(X)
@@ -168,6 +172,7 @@ def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
     assert np.array_equal(detector.anomaly_score(X[:5]), scores[:5])
 
 
+@pytest.mark.slow
 def test_a_full_device_gets_smaller_blocks_and_one_warning(monkeypatch):
     detector = PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
     expected = detector.anomaly_score(X)
@@ -195,6 +200,7 @@ def test_a_device_without_any_memory_is_told(detector, monkeypatch):
         detector.anomaly_score(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "torch"])
 def test_tensors_go_in_and_come_out(device):
     tensor = torch.as_tensor(X)
@@ -211,6 +217,7 @@ def test_tensors_go_in_and_come_out(device):
     assert str(detector.explain(tensor[:1])[0]) == str(detector.explain(X[:1])[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
 def test_tensors_of_any_real_numbers_are_taken(detector, dtype):
     tensor = (torch.as_tensor(X) * 8).to(dtype)
@@ -268,6 +275,7 @@ def test_a_fitted_pool_is_the_same_on_the_host():
     assert np.allclose(cpu.scores_, other.scores_, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_more_points_than_the_subset_are_fitted_the_same():
     many = make_lines(4, sizes=8000, anomaly_share=0.4, random_state=0).data
     assert len(many) > 50_000

@@ -118,6 +118,7 @@ def test_any_points_are_written_in_any_format(name, tmp_path):
     assert os.listdir(tmp_path) == [name]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("name", [*WRITTEN, "a.csv.gz"])
 def test_a_full_disk_leaves_no_half_file(name, tmp_path):
@@ -127,7 +128,7 @@ def test_a_full_disk_leaves_no_half_file(name, tmp_path):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
     try:
-        with pytest.raises(OSError, match="File too large"):
+        with pytest.raises(OSError, match=rf"cannot write .*{name}: File too large\."):
             write_table(tmp_path / name, table)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -299,7 +300,7 @@ def test_files_with_more_or_less_than_one_array_say_what_they_hold(tmp_path):
         with pytest.raises(ValueError, match=r"holds no (array|matrix) 'four'; its .*two"):
             read_table(tmp_path / name, array="four")
     scipy.io.savemat(tmp_path / "a.mat", {"three": "text"})
-    with pytest.raises(ValueError, match=r"holds 0 matrices of numbers.*: none"):
+    with pytest.raises(ValueError, match=r"holds 0 matrices of real numbers.*: none"):
         read_table(tmp_path / "a.mat")
     with pytest.raises(ValueError, match=r"\.npz files are only read; write one of \.csv"):
         write_table(tmp_path / "out.npz", Table({"x": np.ones(2)}, "here"))
@@ -349,7 +350,7 @@ def test_a_text_column_does_not_go_into_a_scan(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "module", "extra"),
-    [("a.parquet", "pyarrow", "cli"), ("a.ply", "plyfile", "cloud"), ("a.laz", "laspy", "cloud")],
+    [("a.parquet", "pyarrow", "cli"), ("a.laz", "laspy", "cloud")],
 )
 def test_a_missing_package_is_named_with_the_extra(name, module, extra, tmp_path, monkeypatch):
     path = put(tmp_path / name)

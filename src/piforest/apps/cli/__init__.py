@@ -6,9 +6,12 @@ import argparse
 import importlib
 import os
 import shlex
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ... import __version__
@@ -37,6 +40,7 @@ exit codes:
   1    the command failed; one line on standard error gives the reason
   2    the command line is invalid
   130  interrupted (Ctrl-C); no partial file is left
+  143  terminated (SIGTERM); no partial file is left
 """
 
 
@@ -50,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args.command_line = shlex.join(["piforest", *given])
     output = Output(args)
     try:
-        with warnings.catch_warnings():
+        _check_encoding(given)
+        with _orderly_end(), warnings.catch_warnings():
             warnings.showwarning = output.warn  # type: ignore[assignment]
             code = args.run(args, output)
         sys.stdout.flush()
@@ -64,10 +69,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError, MemoryError) as error:
         print(f"piforest: {_one_line(error)}", file=sys.stderr)
         return 1
+    except _Terminated:
+        print("piforest: terminated", file=sys.stderr)
+        return 143
     except KeyboardInterrupt:
         print("piforest: interrupted", file=sys.stderr)
         return 130
     return int(code or 0)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM; a KeyboardInterrupt, so that libraries clean up as after Ctrl-C."""
+
+
+@contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Raise `_Terminated` at the first SIGTERM, so that temporary files are removed."""
+
+    def end(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ignore further ones while cleaning up
+        raise _Terminated
+
+    default = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if not default or threading.current_thread() is not threading.main_thread():
+        yield  # the program that runs the command handles signals
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _check_encoding(arguments: Sequence[str]) -> None:
+    """Reject names that cannot be printed, or put into a report, before the work."""
+    for each in arguments:
+        try:
+            each.encode()
+        except UnicodeEncodeError:
+            raw = os.fsencode(each)
+            raise UsageError(f"{raw!r} is not UTF-8 text; rename the file.") from None
 
 
 def make_parser() -> argparse.ArgumentParser:

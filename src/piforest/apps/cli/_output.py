@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ...io.atomic import check_writable
+from ...io.atomic import check_writable, is_device
 
 
 class Output:
@@ -42,14 +42,17 @@ class Output:
 
     def check_new(self, *paths: Path | None) -> None:
         """Raise if an output file cannot be written, or exists without --force."""
-        seen: set[Path] = set()
+        seen: set[str] = set()
         for path in paths:
             if path is None:
                 continue
             check_writable(path)
-            if path.resolve() in seen:
+            if is_device(path):
+                continue
+            target = os.path.realpath(path)
+            if target in seen:
                 raise ValueError(f"{path} is the name of two outputs; give them different names.")
-            seen.add(path.resolve())
+            seen.add(target)
             if path.exists() and not self.force:
                 raise FileExistsError(f"{path} already exists; --force overwrites it.")
 
@@ -74,7 +77,11 @@ class StatusLine:
 
 def _print(text: str) -> None:
     try:
-        print(text, flush=True)
+        try:
+            print(text, flush=True)
+        except UnicodeEncodeError:  # a terminal that lacks a letter; JSON escapes alike
+            encoding = sys.stdout.encoding
+            print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except BrokenPipeError:
         # The reader has closed the pipe, such as `head`; the output files are still written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

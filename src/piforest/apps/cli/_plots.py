@@ -121,17 +121,18 @@ def draw_explanation(
 
 def _projection(detector: Any, X: Any, names: list[str]) -> _Projection:
     """What can be drawn of rows, by the row layout of their family."""
-    family = detector.models_[0].family
+    from ...families import layout_of
+
+    layout = layout_of(detector.models_[0].family)
     d = X.shape[1]
     if d in (2, 3):
         return _Projection(X, names, None)
-    if "nx" in getattr(family, "row", "") and d == 6:
+    if layout.kind == "oriented points":
         return _Projection(X[:, :3], names[:3], None)
-    lines = getattr(family, "views", 1) == 2 or "segment" in getattr(family, "row", "")
-    if lines and d in (4, 6):
+    if layout.kind in ("matches", "segments") and d in (4, 6):
         return _Projection(X, ["x", "y", "z"][: d // 2], None)
-    if hasattr(family, "target"):
-        target = family.target % d
+    if layout.target is not None:
+        target = layout.target % d
         feature = 0 if target else 1
         labels = [names[feature], names[target]]
         return _Projection(X[:, [feature, target]], labels, (feature, target))

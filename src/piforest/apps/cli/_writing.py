@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...io.atomic import is_device
 from ._options import file, page, picture
 from ._output import Output
 
@@ -55,7 +56,7 @@ def check_installed(module: str, message: str) -> None:
 
 def with_default_suffix(out: Path | None, source: str) -> Path | None:
     """The path to write to; without a suffix it gets that of `source`."""
-    if out is None or out.suffix:
+    if out is None or out.suffix or is_device(out):
         return out
     return out.with_suffix(Path(source).suffix or ".csv")
 
@@ -67,13 +68,13 @@ def dry_run_write(path: Path | None, table: Table, added: Callable[[Table], Tabl
     """
     from tempfile import TemporaryDirectory
 
-    from ...io.tables import check_columns, write_table
+    from ...io.tables import check_columns, write_table, written_suffix
 
     if path is None:
         return
     check_columns(path, table)
     with TemporaryDirectory() as folder:
-        place = Path(folder) / path.name
+        place = Path(folder) / f"row{written_suffix(path, table)}"
         try:
             write_table(place, added(_first_row(table)))
         except ValueError as error:

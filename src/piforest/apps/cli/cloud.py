@@ -43,12 +43,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> None:
+    from ...families import layout_of
     from ...io.tables import with_scores
 
     args.out = with_default_suffix(args.out, args.file)
     check_outputs(args, output)
     families = families_from(args)
-    oriented = any("nx" in getattr(each, "row", "") for each in families if each.n_features == 6)
+    oriented = any(layout_of(each).kind == "oriented points" for each in families)
     points = read_points(args, families, args.columns or (_ORIENTED if oriented else None))
     _check_cloud(points)
     about, X = points.about(), points.X

@@ -23,7 +23,7 @@ _EXTRAS = {
     "plots": {"matplotlib": "matplotlib"},
     "cli": {"pyarrow": "pyarrow"},
     "vision": {"opencv-python-headless": "cv2"},
-    "cloud": {"plyfile": "plyfile", "laspy": "laspy", "lazrs": "lazrs"},
+    "cloud": {"laspy": "laspy", "lazrs": "lazrs"},
     "data": {"pooch": "pooch"},
     "dask": {"dask": "dask", "distributed": "distributed"},
     "gpu": {"torch": "torch"},

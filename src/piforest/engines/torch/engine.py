@@ -8,7 +8,6 @@ from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..._progress import Progress
 from ..._rows import SparseRows
 from ..._tensors import is_tensor
 from ..._validation import check_tensor
@@ -36,7 +35,7 @@ class TorchEngine(LocalEngine):
     """Tensors are taken as they are, and answered by tensors on their own device."""
 
     device: Any
-    progress: Progress
+    verbose: int = 0
 
     def takes(self, X: Any) -> bool:
         return is_tensor(X)

@@ -30,7 +30,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any, Protocol, TypedDict, Unpack
 
-from ..atomic import whole_file
+from ..atomic import is_device, whole_file
 from .columns import pick_columns, score_names, with_scores
 from .matches import named_matches, read_colmap
 from .table import Table
@@ -49,6 +49,7 @@ __all__ = [
     "table_writer",
     "with_scores",
     "write_table",
+    "written_suffix",
 ]
 
 # How a name ends, and the module that knows the format.
@@ -91,6 +92,8 @@ class TableWriter(Protocol):
 
 _NUMBERS_ONLY = {".npy", ".xyz"}
 _ONLY_READ = {".mat", ".npz"}
+# Formats that are read from front to back, and so from a pipe.
+_STREAMS = {"text", "xyz"}
 STANDARD_INPUT = "-"
 
 
@@ -126,7 +129,8 @@ def read_table(
     columns: the columns to read; None reads all. options: delimiter, header and decimal of text
     files, each detected if None; array, the name of the one to read from .npz and .mat files.
     """
-    return next(_blocks(path, None, columns, options))
+    [table] = _blocks(path, None, columns, options)
+    return table
 
 
 def read_matches(
@@ -141,7 +145,7 @@ def read_matches(
     or a COLMAP database (.db), of which `pair` names the two images where it has more.
     """
     if Path(path).suffix.lower() in (".db", ".sqlite"):
-        _check_readable(Path(path))
+        _check_readable(Path(path), stream=False)
         return read_colmap(path, pair)
     if pair is not None:
         raise ValueError(f"{path}: a pair is chosen from COLMAP databases (.db) only.")
@@ -168,7 +172,7 @@ def _blocks(path: Any, rows: int | None, columns: Any, options: ReadOptions) -> 
         if place.is_dir():
             raise IsADirectoryError(f"{path} is a folder, not a file.")
         kind = format_of(path)
-        _check_readable(place)
+        _check_readable(place, FORMATS[_suffix(path)] in _STREAMS)
     given = {name: value for name, value in options.items() if value is not None}
     known = list(inspect.signature(kind.read_blocks).parameters)[2:]
     for name in given:
@@ -179,20 +183,25 @@ def _blocks(path: Any, rows: int | None, columns: Any, options: ReadOptions) -> 
     return blocks if columns is None else (block.select(columns) for block in blocks)
 
 
-def _check_readable(path: Path) -> None:
+def _check_readable(path: Path, stream: bool) -> None:
+    """stream: may it be a pipe?"""
     try:
         status = path.stat()
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: there is no such file.") from None
     if S_ISDIR(status.st_mode):
         raise IsADirectoryError(f"{path} is a folder, not a file.")
-    if S_ISREG(status.st_mode) and status.st_size == 0:
+    if not S_ISREG(status.st_mode):
+        if stream:
+            return
+        raise ValueError(f"{path} is no regular file, and only text can be read from a pipe.")
+    if status.st_size == 0:
         raise ValueError(f"{path} is empty.")
 
 
 def check_columns(path: str | PathLike[str], table: Table) -> None:
     """An error where the format that the name tells cannot be written, or holds no such table."""
-    suffix = _suffix(path)
+    suffix = written_suffix(path, table)
     if suffix not in FORMATS or suffix in _ONLY_READ:
         listed = ", ".join(sorted(set(FORMATS) - _ONLY_READ))
         if suffix in FORMATS:
@@ -213,8 +222,17 @@ def check_columns(path: str | PathLike[str], table: Table) -> None:
             ) from None
 
 
+def written_suffix(path: str | PathLike[str], table: Table) -> str:
+    """The ending of the format to write: that of the name; to a device, such as /dev/null, that of
+    the file which the table came from."""
+    if not is_device(path):
+        return _suffix(path)
+    known = _suffix(table.source)
+    return known if known in set(FORMATS) - _ONLY_READ else ".csv"
+
+
 def write_table(path: str | PathLike[str], table: Table) -> None:
-    """Write a table in the format that the name tells; it appears whole or not at all."""
+    """Write a table in the format that the name tells, atomically."""
     with table_writer(path, table) as writer:
         writer.write(table)
 
@@ -222,11 +240,11 @@ def write_table(path: str | PathLike[str], table: Table) -> None:
 @contextmanager
 def table_writer(path: str | PathLike[str], like: Table) -> Iterator[TableWriter]:
     """Something with `write(block)` for tables with the columns of `like`, one after another;
-    the file appears whole, when all went well, or not at all."""
+    the file is written atomically."""
     check_columns(path, like)
-    kind = format_of(path)
+    suffix = written_suffix(path, like)
     with whole_file(path) as file:
-        writer = kind.writer(file, like, _suffix(path))
+        writer = _module(suffix).writer(file, like, suffix)
         try:
             yield writer
         except BaseException:

@@ -11,21 +11,30 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .table import Table, block_rows
+from ..npy import map_array, read_member
+from .table import Table, block_rows, check_width
+
+_MAGIC = {".npy": b"\x93NUMPY", ".npz": b"PK"}
 
 
 def read_blocks(path: Path, rows: int | None, array: str | None = None) -> Iterator[Table]:
     """A .npy file is mapped, and its blocks copied one by one; the array of a .npz file is read
     at once. array: which one of a .npz file, where it has several."""
-    if path.suffix.lower() == ".npy":
-        if array is not None:
-            raise ValueError(f"{path} holds one array without a name; leave array out.")
-        with _clear_errors(path):
-            values = np.load(path, mmap_mode="r", allow_pickle=False)
-    else:
-        with _clear_errors(path):
-            values = _member(path, array)
+    if path.suffix.lower() == ".npy" and array is not None:
+        raise ValueError(f"{path} holds one array without a name; leave array out.")
+    with _clear_errors(path), open(path, "rb") as file:
+        _check_name(path, file)
+        mapped = path.suffix.lower() == ".npy"
+        values = map_array(file) if mapped else _member(path, file, array)
     yield from array_blocks(values, rows, str(path))
+
+
+def _check_name(path: Path, file: BinaryIO) -> None:
+    start = file.read(6)
+    file.seek(0)
+    for suffix, magic in _MAGIC.items():
+        if start.startswith(magic) and path.suffix.lower() != suffix:
+            raise ValueError(f"{path} is a {suffix} file under another name; rename it.")
 
 
 def array_blocks(values: NDArray[Any], rows: int | None, source: str) -> Iterator[Table]:
@@ -38,41 +47,62 @@ def array_blocks(values: NDArray[Any], rows: int | None, source: str) -> Iterato
             )
     elif values.ndim != 1:
         raise ValueError(f"{source}: records must be in one dimension, got shape {values.shape}.")
+    else:
+        for name in values.dtype.names:
+            kind = values.dtype[name]
+            if kind.kind not in "iufbUSMm" or not kind.itemsize:
+                raise ValueError(f"{source}: field {name!r} of its records holds {kind}, no value.")
     if not values.size:
         raise ValueError(f"{source} holds an empty array, of shape {values.shape}.")
-    step = block_rows(rows, values.size // len(values), len(values))
+    width = values.size // len(values)
+    check_width(source, width)
+    step = block_rows(rows, width, len(values))
     for start in range(0, len(values), step):
         part = np.array(values[start : start + step])
         if part.dtype.names is not None:
-            columns = {name: part[name] for name in part.dtype.names}
+            columns = {name: _plain(part[name]) for name in part.dtype.names}
         else:
-            part = part.reshape(len(part), -1)
+            part = _plain(part.reshape(len(part), -1))
             columns = {f"x{k}": part[:, k] for k in range(part.shape[1])}
         yield Table(columns, source, values.dtype, start + 1, len(values))
 
 
-def _member(path: Path, array: str | None) -> NDArray[Any]:
-    with np.load(path, allow_pickle=False) as archive:
-        names = list(archive.files)
+def _plain(column: NDArray[Any]) -> NDArray[Any]:
+    """In this machine's byte order, in no more than 64 bits, and text as such: what every format
+    can hold."""
+    if column.dtype.kind == "S":
+        return np.char.decode(column, "utf-8", "replace")
+    wide = column.dtype.kind == "f" and column.dtype.itemsize > 8
+    return column.astype(np.float64 if wide else column.dtype.newbyteorder("="), copy=False)
+
+
+def _member(path: Path, file: BinaryIO, array: str | None) -> NDArray[Any]:
+    with zipfile.ZipFile(file) as archive:
+        members = {each.filename.removesuffix(".npy"): each for each in archive.infolist()}
+        names = list(members)
         if array is None and len(names) != 1:
             listed = ", ".join(names) or "none"
             raise ValueError(f"{path} holds {len(names)} arrays, say which (--array): {listed}.")
         if array is not None and array not in names:
             raise ValueError(f"{path} holds no array {array!r}; its arrays: {', '.join(names)}.")
-        member: NDArray[Any] = archive[array or names[0]]
-        return member
+        return read_member(archive, members[array or names[0]], _check_type)
+
+
+def _check_type(dtype: np.dtype[Any]) -> None:
+    if dtype.hasobject:
+        raise ValueError("Python objects")
 
 
 @contextmanager
 def _clear_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    except (EOFError, zipfile.BadZipFile, OSError, KeyError) as error:
-        raise ValueError(f"{path} cannot be read: it is damaged or no NumPy file.") from error
-    except ValueError as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # bytes that are no zip and no array fail in any way
         if str(error).startswith(str(path)):
             raise
-        if "Object arrays" in str(error) or "Python objects" in str(error):
+        if str(error) == "Python objects":
             raise ValueError(
                 f"{path} holds Python objects, which could run code when read; save numbers."
             ) from error

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import sniff
+from .table import first_repeated
 
 # A first line that gives Excel the delimiter.
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
@@ -125,10 +126,10 @@ def _names(source: str, stood: list[str] | None, columns: int) -> tuple[list[str
     if stood is None:
         return [f"x{k}" for k in range(columns)], frozenset()
     names = [text.strip() or f"column {k}" for k, text in enumerate(stood, 1)]
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            raise ValueError(
-                f"{source}: columns {names.index(name) + 1} and {k + 1} are both named {name!r}; "
-                "rename one."
-            )
+    again = first_repeated(names)
+    if again is not None:
+        raise ValueError(
+            f"{source}: columns {names.index(names[again]) + 1} and {again + 1} are both named "
+            f"{names[again]!r}; rename one."
+        )
     return names, frozenset(name for name, text in zip(names, stood) if not text.strip())

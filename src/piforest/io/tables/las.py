@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ._decoder import Read, decoder
 from ._extras import needed
+from ._las_header import check_sizes
 from ._safe_names import safe_names
 from .table import Table, block_rows
 
+_DECODE_LAZ = Path(__file__).with_name("_decode_laz.py")
 _POINTS = ("x", "y", "z")
 _WHOLE_POINTS = frozenset(("X", "Y", "Z"))
 _COLOURS = ("red", "green", "blue")
@@ -37,24 +41,50 @@ def _package() -> Any:
 
 
 def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
-    laspy = _package()
-    with _clear_errors(path), laspy.open(path) as reader:
-        total, done = reader.header.point_count, 0
+    """Compressed points are decoded in a child process: its decoder aborts on damaged files."""
+    with _clear_errors(path), ExitStack() as stack:
+        sizes = check_sizes(path)
+        total, done = sizes.count, 0
         if not total:
             raise ValueError(f"{path} has no points.")
-        names = [
-            each for each in reader.header.point_format.dimension_names if each not in _WHOLE_POINTS
-        ]
-        for points in reader.chunk_iterator(block_rows(rows, len(names) + 3, total)):
-            columns = {name: np.array(points[name]) for name in _POINTS}
-            for name in names:
-                column = np.array(points[name])
-                if column.ndim == 1:  # vectors stay with the points
-                    columns[name] = column
-            yield Table(columns, str(path), Form(reader.header, points), done + 1, total, _POINTS)
+        step = block_rows(rows, sizes.record // 4, total)
+        reader = stack.enter_context(_package().open(path))
+        decoded = stack.enter_context(_decoded(path, reader.header)) if sizes.compressed else None
+        while done < total:
+            points = _points(reader, decoded, min(step, total - done))
+            if not len(points):
+                raise ValueError(f"{path} is cut short: it has {done} of {total} points.")
+            form = Form(reader.header, points)
+            yield Table(_columns(points), str(path), form, done + 1, total, _POINTS)
             done += len(points)
-        if done < total:
-            raise ValueError(f"{path} is cut short: it has {done} of {total} points.")
+
+
+def _points(reader: Any, decoded: Read | None, rows: int) -> Any:
+    """The next points of a file, fewer where it is cut short."""
+    if decoded is None:
+        return reader.read_points(rows)
+    header, record = reader.header, _package().point.record
+    content = decoded(rows * header.point_format.size)
+    packed = record.PackedPointRecord.from_buffer(content, header.point_format)
+    return record.ScaleAwarePointRecord(
+        packed.array, packed.point_format, header.scales, header.offsets
+    )
+
+
+def _decoded(path: Path, header: Any) -> AbstractContextManager[Read]:
+    items = header.vlrs.get("LasZipVlr")[0].record_data
+    count, record = header.point_count, header.point_format.size
+    place = (header.offset_to_point_data, count, record, items.hex())
+    return decoder(_DECODE_LAZ, path, count * record, *place)
+
+
+def _columns(points: Any) -> dict[str, NDArray[Any]]:
+    columns = {name: np.array(points[name]) for name in _POINTS}
+    for name in points.point_format.dimension_names:
+        column = np.array(points[name])
+        if name not in _WHOLE_POINTS and column.ndim == 1:  # vectors stay with the points
+            columns[name] = column
+    return columns
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -20,6 +22,8 @@ MATCH = ("x1", "y1", "x2", "y2")
 # COLMAP numbers a pair of images by this: smaller id * _PAIRS + larger id.
 _PAIRS = 2147483647
 _LISTED = 5
+# SQLite's machine steps: so many between two looks at the count, and so many free.
+_STEPS, _FREE_STEPS = 10_000, 10_000_000
 
 
 def named_matches(table: Table) -> Table:
@@ -43,7 +47,7 @@ def read_colmap(path: str | PathLike[str], pair: tuple[str, str] | None = None) 
     """
     path = Path(path)
     with _opened(path) as database:
-        images = dict(database.execute("SELECT name, image_id FROM images"))
+        images = _images(database)
         first, second = _chosen(path, database, images, pair)
         low, high = sorted((images[first], images[second]))
         number = low * _PAIRS + high
@@ -62,6 +66,20 @@ def read_colmap(path: str | PathLike[str], pair: tuple[str, str] | None = None) 
     return _table(path, pairs.astype(np.int64), kept.astype(np.int64), points)
 
 
+def _images(database: Any) -> dict[str, int]:
+    """The numbers of the images, by name."""
+    found = database.execute("SELECT name, image_id FROM images").fetchall()
+    for name, number in found:
+        if not (isinstance(name, str) and _is_number(number, _PAIRS)):
+            raise sqlite3.DatabaseError(f"its table images has an image {name!r} {number!r}")
+    return dict(found)
+
+
+def _is_number(value: Any, most: int) -> bool:
+    """SQLite stores any type in any column, whatever the table says."""
+    return isinstance(value, int) and 0 <= value < most
+
+
 def _table(path: Path, pairs: Any, kept: Any, points: list[NDArray[Any]]) -> Table:
     columns: dict[str, NDArray[Any]] = {}
     for side in range(2):
@@ -77,11 +95,18 @@ def _table(path: Path, pairs: Any, kept: Any, points: list[NDArray[Any]]) -> Tab
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A database that is only read, and cannot make this process read more than it holds."""
     try:
-        place = f"file:{quote(str(path.resolve()))}?mode=ro"
+        place = f"file:{quote(os.fsencode(path.resolve()))}?mode=ro"
         with closing(sqlite3.connect(place, uri=True)) as database:
+            size = path.stat().st_size
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
+            steps = itertools.count(_STEPS, _STEPS)
+            # A view may run for ever; what scans a table takes a few steps for each row.
+            database.set_progress_handler(lambda: next(steps) > size + _FREE_STEPS, _STEPS)
+            database.execute("PRAGMA trusted_schema = OFF")
             yield database
-    except (sqlite3.Error, OverflowError) as error:
+    except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise ValueError(
             f"{path} cannot be read: it is damaged or no COLMAP database ({error})."
         ) from error
@@ -101,6 +126,8 @@ def _chosen(path: Path, database: Any, images: dict[str, int], pair: Any) -> tup
     numbers = numbers or database.execute(
         "SELECT pair_id FROM two_view_geometries WHERE rows > 0"
     ).fetchall()  # fmt: skip
+    if not all(_is_number(each, _PAIRS**2) for (each,) in numbers):
+        raise sqlite3.DatabaseError("its pairs of images have no numbers")
     names = {number: name for name, number in images.items()}
     pairs = [(names.get(each // _PAIRS, "?"), names.get(each % _PAIRS, "?")) for (each,) in numbers]
     if len(pairs) != 1 or "?" in pairs[0]:
@@ -120,9 +147,15 @@ def _array(database: Any, table: str, key: str, number: int, dtype: Any) -> NDAr
     """(rows, cols) one array of the database; (0, 2) where it has none."""
     found = database.execute(f"SELECT rows, cols, data FROM {table} WHERE {key} = ?", (number,))
     rows, cols, data = found.fetchone() or (0, 2, b"")
-    size = np.dtype(dtype).itemsize
-    if not rows or data is None:
+    if rows == 0 or data is None:
         return np.empty((0, 2), dtype)
-    if cols < 2 or len(data) != rows * cols * size:
+    sound = (
+        isinstance(data, bytes)
+        and _is_number(rows, 2**40)
+        and _is_number(cols, 2**20)
+        and (cols == 2 or (cols > 2 and table == "keypoints"))
+        and len(data) == rows * cols * np.dtype(dtype).itemsize
+    )
+    if not sound:
         raise sqlite3.DatabaseError(f"an array in its table {table} has not the size it says")
     return np.frombuffer(data, dtype).reshape(rows, cols)

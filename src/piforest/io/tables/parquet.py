@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._extras import needed
-from .table import Table, block_rows, number
+from .table import Table, block_rows, first_repeated, number
 
 _WHOLE = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
@@ -41,10 +41,24 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
         total, done = file.metadata.num_rows, 0
         if not total:
             raise ValueError(f"{path} has no rows.")
-        step = block_rows(rows, len(file.schema_arrow.names), total)
-        for batch in file.iter_batches(batch_size=step):
-            yield _table(pa, path, pa.Table.from_batches([batch]), done + 1, total)
-            done += len(batch)
+        for arrow in _parts(pa, file, rows):
+            yield _table(pa, path, arrow, done + 1, total)
+            done += len(arrow)
+        if done != total:
+            raise ValueError(
+                f"{path} cannot be read: it is damaged (it says {total} rows and has {done})."
+            )
+
+
+def _parts(pa: Any, file: Any, rows: int | None) -> Iterator[Any]:
+    """Arrow tables of at most so many rows, none of them empty; all rows in one, if None."""
+    if rows is None:
+        parts = iter([file.read()])
+    else:
+        step = block_rows(rows, len(file.schema_arrow.names), max(1, file.metadata.num_rows))
+        batches = file.iter_batches(batch_size=step)
+        parts = (pa.Table.from_batches([batch]) for batch in batches)
+    return (part for part in parts if len(part))
 
 
 def row_groups(path: Path) -> list[int]:
@@ -81,9 +95,9 @@ def _table(pa: Any, path: Path, arrow: Any, first_row: int, total: int | None = 
 
 
 def _check_names(path: Path, names: list[str]) -> None:
-    for k, name in enumerate(names):
-        if name in names[:k]:
-            raise ValueError(f"{path} has two columns named {name!r}; rename one.")
+    again = first_repeated(names)
+    if again is not None:
+        raise ValueError(f"{path} has two columns named {names[again]!r}; rename one.")
 
 
 @contextmanager
@@ -91,7 +105,9 @@ def _clear_errors(path: Path) -> Iterator[None]:
     pa, _ = _packages()
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, OverflowError, UnicodeError, KeyError) as error:
         said = " ".join(str(error).split())
         raise ValueError(
             f"{path} cannot be read: it is damaged or no Parquet file ({said})."

@@ -1,17 +1,19 @@
-"""PLY scans, text and binary: all properties of the vertices; other elements as they are."""
+"""PLY scans, text and binary: all numbers of the vertices; other elements as they are."""
 
 from __future__ import annotations
 
-import io
+import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._extras import needed
+from ._ply_binary import Rows
+from ._ply_header import ASCII, ORDERS, Element, Header, read_header
 from ._safe_names import safe_names
 from .table import Table, block_rows
 
@@ -21,64 +23,136 @@ _KINDS = {
 }  # fmt: skip
 _POINTS = ("x", "y", "z")
 _DIGITS = 20
+_OURS = "comment piforest "
 
 
 @dataclass(frozen=True)
 class Form:
     """The rest of the file."""
 
-    text: bool
+    format: str
     comments: tuple[str, ...]
-    others: tuple[Any, ...]
+    """lines of the header"""
+    others: tuple[Other, ...]
     """elements that are no vertices: faces, most often"""
 
 
+@dataclass(frozen=True)
+class Other:
+    """An element as it stood."""
+
+    lines: tuple[str, ...]
+    """of the header"""
+    body: bytes
+
+
 def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
-    """Vertices of a binary file are mapped, those of a text file are read at once."""
-    plyfile = needed("plyfile", "PLY files", "cloud")
-    try:
-        data = plyfile.PlyData.read(str(path), mmap="r")
-        vertices = data["vertex"].data
-    except KeyError as error:
-        raise ValueError(f"{path} has no vertices.") from error
-    except (plyfile.PlyParseError, ValueError, OSError, UnicodeDecodeError, OverflowError) as error:
-        said = " ".join(str(error).split())
-        raise ValueError(
-            f"{path} cannot be read: it is damaged or no PLY file ({said})."
-        ) from error
-    if not len(vertices):
+    """Vertices of a binary file are mapped, those of a text file are read at once. Lists of
+    vertices are left out."""
+    with open(path, "rb") as file:
+        try:
+            header = read_header(file)
+            vertices, form = (
+                _text(file, header) if header.format == ASCII else _mapped(file, header)
+            )
+        except (ValueError, OverflowError) as error:
+            said = " ".join(str(error).split())
+            raise ValueError(
+                f"{path} cannot be read: it is damaged or no PLY file ({said})."
+            ) from error
+    if vertices is None or not len(vertices):
         raise ValueError(f"{path} has no vertices.")
-    others = tuple(element for element in data.elements if element.name != "vertex")
-    form = Form(data.text, tuple(data.comments), others)
-    names = vertices.dtype.names
+    names = vertices.dtype.names or ()
     points = _POINTS if set(_POINTS) <= set(names) else ()
     step = block_rows(rows, len(names), len(vertices))
     for start in range(0, len(vertices), step):
         part = vertices[start : start + step]
-        columns = {name: _native(part[name]) for name in names}
+        columns = {name: np.array(part[name], part.dtype[name].newbyteorder("=")) for name in names}
         yield Table(columns, str(path), form, start + 1, len(vertices), points)
 
 
-def _native(column: NDArray[Any]) -> NDArray[Any]:
-    return np.array(column, column.dtype.newbyteorder("="))
+def _mapped(file: BinaryIO, header: Header) -> tuple[NDArray[Any] | None, Form]:
+    """The vertices of a binary file, which is mapped and not read."""
+    vertices, others, start = None, [], header.size
+    # The array keeps the mapping.
+    data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    for element in header.elements:
+        rows = Rows(data, start, element, ORDERS[header.format])
+        if element.name == "vertex":
+            vertices = rows.numbers() if element.rows and element.scalars else None
+        else:
+            others.append(Other(element.lines, data[start : rows.end]))
+        start = rows.end
+    return vertices, Form(header.format, header.comments, tuple(others))
+
+
+def _text(file: BinaryIO, header: Header) -> tuple[NDArray[Any] | None, Form]:
+    file.seek(header.size)
+    lines: Any = file if header.newline != b"\r" else iter(file.read().splitlines(keepends=True))
+    vertices, others = None, []
+    for element in header.elements:
+        rows = islice(lines, element.rows)
+        if element.name == "vertex":
+            vertices = _parsed(rows, element)
+        else:
+            body = list(rows)
+            if len(body) < element.rows:
+                raise ValueError("it is cut short")
+            others.append(Other(element.lines, b"".join(body)))
+    return vertices, Form(header.format, header.comments, tuple(others))
+
+
+def _parsed(lines: Iterator[bytes], element: Element) -> NDArray[Any] | None:
+    """(rows,) records of the numbers of each line, without its lists."""
+    if not (element.rows and element.scalars):
+        return None
+    if len(element.scalars) < len(element.properties):
+        lines = (_without_lists(line.split(), element) for line in lines)
+    first = next(lines, None)  # NumPy warns where there is none
+    if first is None:
+        raise ValueError("it is cut short")
+    dtype = [(each.name, each.kind) for each in element.scalars]
+    # Latin-1 has a letter for every byte, and none that is a digit but those of ASCII.
+    vertices = np.loadtxt(chain([first], lines), dtype, None, encoding="latin-1", ndmin=1)
+    if len(vertices) < element.rows:
+        raise ValueError("it is cut short")
+    return vertices
+
+
+def _without_lists(cells: list[bytes], element: Element) -> bytes:
+    kept, at = [], 0
+    for each in element.properties:
+        if each.count is None:
+            kept.append(cells[at] if at < len(cells) else b"")
+            at += 1
+        else:
+            count = cells[at] if at < len(cells) else b""
+            if not count.isdigit():
+                raise ValueError("a list of its vertices has no length")
+            at += 1 + int(count)
+    if at != len(cells):
+        raise ValueError("a row of its vertices has another number of cells")
+    return b" ".join(kept)
 
 
 class writer:
-    """Vertices as they come, in text where the scan that was read was text; then the rest."""
+    """Vertices as they come, in the format of the scan that was read; then the rest."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
         self.file, self.rows = file, 0
-        self.form = like.form if isinstance(like.form, Form) else Form(False, (), ())
+        new = Form("binary_little_endian", (), ())
+        self.form = like.form if isinstance(like.form, Form) else new
         self.kinds = {name: _kind(like, name) for name in like.names}
         self.words = safe_names(like.names, "ascii")
         self._header()
 
     def write(self, table: Table) -> None:
-        dtype = [(self.words[name], f"<{kind}") for name, kind in self.kinds.items()]
+        order = ORDERS.get(self.form.format, "=")
+        dtype = [(self.words[name], order + kind) for name, kind in self.kinds.items()]
         vertices = np.empty(len(table), dtype)
         for name in self.kinds:
             vertices[self.words[name]] = table.filled(name)
-        if self.form.text:
+        if self.form.format == ASCII:
             # As NumPy's own numbers, since floats of 32 bits have fewer digits.
             cells = zip(*(map(str, vertices[word]) for word, _ in dtype))
             self.file.writelines(f"{' '.join(row)}\n".encode() for row in cells)
@@ -87,35 +161,26 @@ class writer:
         self.rows += len(table)
 
     def close(self) -> None:
-        for element in self.form.others:
-            self.file.write(self._body(element))
+        for other in self.form.others:
+            self.file.write(other.body)
         self.file.seek(0)
         self._header()
         self.file.seek(0, 2)
 
     def _header(self) -> None:
         """As long whatever the number of vertices, which is known at the end: a comment fills."""
-        kind = "ascii" if self.form.text else "binary_little_endian"
-        kept = [each for each in self.form.comments if each.strip(".") != "piforest "]
         count = str(self.rows)
         lines = [
             "ply",
-            f"format {kind} 1.0",
-            *(f"comment {each}" for each in kept),
-            "comment piforest " + "." * (_DIGITS - len(count)),
+            f"format {self.form.format} 1.0",
+            *(line for line in self.form.comments if line.rstrip(".") != _OURS),
+            _OURS + "." * (_DIGITS - len(count)),
             f"element vertex {count}",
             *(f"property {_KINDS[kind]} {self.words[name]}" for name, kind in self.kinds.items()),
-            *(element.header for element in self.form.others),
+            *(line for other in self.form.others for line in other.lines),
             "end_header",
         ]
-        self.file.write(("\n".join(lines) + "\n").encode())
-
-    def _body(self, element: Any) -> bytes:
-        """An element as plyfile writes it, without the header."""
-        plyfile = needed("plyfile", "PLY files", "cloud")
-        whole = io.BytesIO()
-        plyfile.PlyData([element], text=self.form.text, byte_order="<").write(whole)
-        return whole.getvalue().split(b"end_header\n", 1)[1]
+        self.file.write(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
 
 
 def _kind(table: Table, name: str) -> str:

@@ -15,6 +15,16 @@ from ...protocols import Bools, Floats
 MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none"))
 # Blocks of wide tables have fewer rows than asked for: so many cells at most.
 _MOST_CELLS = 100_000
+# Each column is an array; of more, reading alone would take minutes.
+_MOST_COLUMNS = 100_000
+
+
+def check_width(source: str, columns: int) -> None:
+    if columns > _MOST_COLUMNS:
+        raise ValueError(
+            f"{source} has {columns} columns, and a table at most {_MOST_COLUMNS}; is it cut at "
+            "the right places (--delimiter), or is each point a row?"
+        )
 
 
 def block_rows(rows: int | None, columns: int, total: int) -> int:
@@ -23,6 +33,16 @@ def block_rows(rows: int | None, columns: int, total: int) -> int:
     if rows is None:
         return max(1, total)
     return max(1, min(rows, total, _MOST_CELLS // max(1, columns)))
+
+
+def first_repeated(names: Sequence[str]) -> int | None:
+    """Where the first name stands that stood before; None if all differ."""
+    seen: set[str] = set()
+    for k, name in enumerate(names):
+        if name in seen:
+            return k
+        seen.add(name)
+    return None
 
 
 @dataclass(frozen=True)
@@ -106,12 +126,13 @@ class Table:
         self._numbers(name)
 
     def check_names(self, names: Sequence[str]) -> None:
-        for k, name in enumerate(names):
+        for name in names:
             if name not in self.columns:
                 listed = ", ".join(self.names)
                 raise ValueError(f"{self.source} has no column {name!r}; its columns: {listed}.")
-            if name in names[:k]:
-                raise ValueError(f"column {name!r} is named twice; name it once.")
+        again = first_repeated(names)
+        if again is not None:
+            raise ValueError(f"column {names[again]!r} is named twice; name it once.")
 
     def with_columns(self, added: Mapping[str, NDArray[Any]]) -> Table:
         """The same with more columns; one of the same name is replaced where it stands."""

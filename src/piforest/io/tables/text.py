@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 
 from . import sniff
 from .dialect import Dialect, Sniffed, default_dialect, sniff_dialect
-from .table import Table, block_rows
+from .table import Table, block_rows, check_width
 
-# Lines that are read to detect the dialect.
-_SNIFFED_LINES = 1000
+# Lines that are read to detect the dialect: fewer once they have this many characters, but never
+# fewer than the last number.
+_SNIFFED_LINES, _SNIFFED_LENGTH, _SNIFFED_LEAST = 1000, 2**20, 3
+# Bytes of a line; as many columns as a table may have fit.
+_LONGEST_LINE = 2**22
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -36,11 +39,24 @@ def read_blocks(
     """Tables of text cells; path None is standard input."""
     source = "standard input" if path is None else str(path)
     with _clear_errors(source), _opened(path, source) as (lines, bom):
-        head = list(islice(lines, _SNIFFED_LINES))
+        head = _head(lines)
         seen = sniff_dialect(head, source, _suffix(path), bom, delimiter, header, decimal)
+        check_width(source, len(seen.names))
         cells = sniff.split(chain(head[seen.n_above :], lines), seen.dialect.delimiter)
         like = Table({}, source, seen.dialect, unnamed=seen.unnamed, decimal=seen.decimal)
         yield from _tables(cells, rows, seen, like)
+
+
+def _head(lines: Iterator[str]) -> list[str]:
+    """The lines that are looked at, fewer where they are long."""
+    head: list[str] = []
+    length = 0
+    for line in islice(lines, _SNIFFED_LINES):
+        head.append(line)
+        length += len(line)
+        if length > _SNIFFED_LENGTH and len(head) >= _SNIFFED_LEAST:
+            break
+    return head
 
 
 def _suffix(path: Path | None) -> str:
@@ -67,7 +83,8 @@ def _opened(path: Path | None, source: str) -> Iterator[tuple[Iterator[str], boo
         if start[:2] in _ENCODINGS or b"\0" in start:
             what = _ENCODINGS.get(start[:2], "binary data or UTF-16")
             raise ValueError(f"{source} is not UTF-8 text but {what}; save it as UTF-8.")
-        text = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
+        lines: Any = _Lines(binary, source)
+        text = io.TextIOWrapper(lines, encoding="utf-8-sig", newline="")
         try:
             yield iter(text), start.startswith(b"\xef\xbb\xbf")
         finally:
@@ -75,6 +92,40 @@ def _opened(path: Path | None, source: str) -> Iterator[tuple[Iterator[str], boo
     finally:
         if path is not None:
             binary.close()
+
+
+class _Lines:
+    """A binary file for `TextIOWrapper` that gives up where a line does not end."""
+
+    closed = False
+
+    def __init__(self, file: Any, source: str) -> None:
+        self.file, self.source = file, source
+        self.length = self.lines = 0
+
+    def read1(self, n: int = -1, /) -> bytes:
+        content: bytes = self.file.read1(n)
+        end = max(content.rfind(b"\n"), content.rfind(b"\r"))
+        self.lines += content.count(b"\n")
+        self.length = self.length + len(content) if end < 0 else len(content) - end - 1
+        if self.length > _LONGEST_LINE:
+            raise ValueError(
+                f"{self.source}: line {self.lines + 1} is longer than {_LONGEST_LINE} bytes; is it "
+                "a table?"
+            )
+        return content
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def flush(self) -> None:
+        """`TextIOWrapper` asks for it when it lets go."""
 
 
 @contextmanager
