@@ -19,7 +19,7 @@ CAPTION = (
     "Four lines among anomalies. Above: the points; local minimal samples, each at a random scale; "
     "the log-likelihood ratio of a model on a line and of one through anomalies, over the "
     "half-width of the band; the models, dark if their weight is large. Below: the scores of the "
-    "paper's PIF with the true sigma, and of the default; the scores of the default and of random "
+    "paper's PIF with the true sigma, and of the default; the scores of the default and of null "
     "points, with the automatic threshold; the structures of the default."
 )
 
@@ -95,11 +95,11 @@ def _histogram(ax: Any, y: Any, detector: Any) -> None:
     common = {"bins": edges, "density": True}
     ax.hist(detector.scores_[y > 0], color=NORMAL, alpha=0.7, label="normal", **common)
     ax.hist(detector.scores_[y == 0], color=ANOMALOUS, alpha=0.6, label="anomalous", **common)
-    ax.hist(detector.null_scores_, histtype="step", color="black", label="random points", **common)
+    ax.hist(detector.null_scores_, histtype="step", color="black", label="null points", **common)
     ax.axvline(detector.threshold_, color="#D55E00", lw=2, label="threshold")
     ax.set_xlabel("anomaly score")
     ax.set_yticks([])
-    ax.set_title("labels by comparison with random points", fontsize=10)
+    ax.set_title("labels by comparison with null points", fontsize=10)
     ax.legend(fontsize=9, frameon=False)
 
 

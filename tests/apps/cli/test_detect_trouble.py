@@ -204,7 +204,7 @@ whole = text.writer.write
 def slow(self, table):
     whole(self, table)
     self.file.flush()
-    if len(table) > 1:  # not the rehearsal
+    if len(table) > 1:  # not the dry run
         print("writing", flush=True)
         time.sleep(60)
 text.writer.write = slow
@@ -238,7 +238,7 @@ def test_sigterm_while_writing_leaves_nothing(lines, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next_and_what_a_live_one_writes_is_not(
+def test_temporary_files_of_killed_runs_are_removed_and_of_live_runs_are_kept(
     lines, tmp_path, capsys
 ):
     dead, live = writing(lines, tmp_path), writing(lines, tmp_path)
@@ -248,7 +248,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_what_a_live_one_write
         dead.communicate(timeout=60)
         again = ["score", tmp_path / "few.csv", "--model", tmp_path / "m.pif", "--out"]
         assert run(capsys, *again, tmp_path / "other.csv")[0] == 0
-        assert len(hidden(tmp_path)) == 2, "of another name"
+        assert len(hidden(tmp_path)) == 2, "one has another name"
         assert run(capsys, *again, tmp_path / "out.csv")[0] == 0
         assert len(hidden(tmp_path)) == 1, "the live one"
         assert hidden(tmp_path)[0].stat().st_size > 0
@@ -258,7 +258,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_what_a_live_one_write
     assert not hidden(tmp_path)
 
 
-def test_a_handler_of_the_caller_stays(lines, capsys):
+def test_a_signal_handler_of_the_caller_is_kept(lines, capsys):
     ours = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         handler = signal.getsignal(signal.SIGTERM)
@@ -272,46 +272,46 @@ def test_a_handler_of_the_caller_stays(lines, capsys):
     "options", [["--out", "/dev/null"], ["--out", "/dev/null", "--model", "/dev/null"]]
 )
 def test_outputs_to_dev_null_are_written_there(options, lines, tmp_path, capsys):
-    asked = ["detect", lines, "--family", "line", "--out", "/dev/null", *options]
-    code, told, err = run(capsys, *asked)
+    command = ["detect", lines, "--family", "line", "--out", "/dev/null", *options]
+    code, printed, err = run(capsys, *command)
     assert (code, err) == (0, "")
-    assert "wrote /dev/null" in told
+    assert "wrote /dev/null" in printed
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
 def test_a_pipe_gets_the_format_of_the_input(lines):
     command = [sys.executable, "-m", "piforest", "detect", lines, "--family", "line", "--quiet",
                "--out", "/dev/stdout"]  # fmt: skip
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("id,x,y,note,score,anomaly\ns000,")
-    assert told.stdout.count("\n") == 258
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("id,x,y,note,score,anomaly\ns000,")
+    assert result.stdout.count("\n") == 258
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("option", ["--out", "--model"])
-def test_a_device_that_is_full_is_named(option, lines, capsys):
+def test_a_full_device_is_an_error(option, lines, capsys):
     code, _, err = run(capsys, "detect", lines, "--family", "line", option, "/dev/full")
     assert (code, err) == (1, "piforest: cannot write /dev/full: No space left on device.\n")
 
 
-def test_a_name_that_is_no_utf_8_is_refused_before_the_work(lines, tmp_path):
+def test_a_name_that_is_not_utf_8_is_an_error_before_the_work(lines, tmp_path):
     bad = os.fsencode(tmp_path) + b"/\xff.csv"
     shutil.copy(lines, bad)
     for arguments in ([bad], [lines, "--out", os.fsencode(tmp_path) + b"/out\xff.csv"]):
         command = [sys.executable, "-m", "piforest", "detect", *arguments, "--family", "line"]
-        told = subprocess.run(command, capture_output=True, check=False)
-        assert (told.returncode, told.stdout) == (2, b"")
-        assert told.stderr.count(b"\n") == 1
-        assert b"is not UTF-8 text; rename the file" in told.stderr
+        result = subprocess.run(command, capture_output=True, check=False)
+        assert (result.returncode, result.stdout) == (2, b"")
+        assert result.stderr.count(b"\n") == 1
+        assert b"is not UTF-8 text; rename the file" in result.stderr
 
 
-def test_letters_that_standard_output_lacks_are_escaped(lines, tmp_path):
+def test_characters_that_standard_output_lacks_are_escaped(lines, tmp_path):
     odd = tmp_path / "linïen.csv"
     odd.write_bytes(lines.read_bytes())
     command = [sys.executable, "-m", "piforest", "detect", odd, "--family", "line", "--json"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    told = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert "lin\\xefen.csv" in told.stdout
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "lin\\xefen.csv" in result.stdout
 
 
 @pytest.mark.slow

@@ -129,12 +129,7 @@ def test_the_help_has_every_command_and_the_exit_codes(capsys):
     printed = capsys.readouterr().out
     for command in cli.COMMANDS:
         assert f"\n    {command}" in printed
-    for line in (
-        "0    done",
-        "1    the command failed",
-        "2    the command line is invalid",
-        "130  interrupted",
-    ):
+    for line in ("0    success", "1    failure", "2    invalid command line", "130  interrupted"):
         assert line in printed
 
 

@@ -36,11 +36,11 @@ COMMANDS = (
 
 _EPILOG = """\
 exit codes:
-  0    done
-  1    the command failed; one line on standard error gives the reason
-  2    the command line is invalid
+  0    success
+  1    failure; one line on standard error gives the reason
+  2    invalid command line
   130  interrupted (Ctrl-C); no partial file is left
-  143  terminated (SIGTERM); no partial file is left
+  143  terminated by SIGTERM; no partial file is left
 """
 
 
