@@ -142,7 +142,7 @@ def test_the_legend_of_a_threshold_counts_kept_and_flagged_rows(detector):
     flagged = int((detector.labels_ == -1).sum())
     kept = len(X) - flagged
     assert texts(ax)[:2] == [f"kept: {kept}", f"flagged: {flagged}"]
-    assert texts(ax)[2:4] == ["random points, scaled", f"threshold {detector.threshold_:.3f}"]
+    assert texts(ax)[2:4] == ["null points, scaled", f"threshold {detector.threshold_:.3f}"]
     heights = sum(bar.get_height() for bar in ax.patches if hasattr(bar, "get_height"))
     assert heights == len(X)
 
@@ -183,7 +183,7 @@ def test_a_threshold_that_was_set_is_drawn_where_it_is(paper):
     ax = plot_threshold(moved, X)
     assert texts(ax)[:3] == [f"kept: {len(X)}", "flagged: 0", "threshold 2.000"]
     assert ax.get_xlim()[1] > 2
-    assert "random points, scaled" not in texts(plot_threshold(paper))
+    assert "null points, scaled" not in texts(plot_threshold(paper))
 
 
 def test_known_scores_are_drawn_as_they_are(detector):

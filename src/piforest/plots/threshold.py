@@ -44,8 +44,8 @@ def plot_threshold(
     Blue rows are kept, orange rows are flagged, as in a report. The dashed line is the
     threshold; `detector.set_threshold(score)` moves it. The black curve, with the axis on the
     right, is the number of rows that a threshold there would flag. If the detector compares
-    scores with those of random points (`null_scores_`), their histogram is outlined, scaled to
-    the number of flagged rows.
+    scores with those of null points (`null_scores_`), their histogram is outlined, scaled to the
+    number of flagged rows.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def plot_threshold(
         weights = np.full(len(null), max(flagged.sum(), 0.05 * len(values)) / len(null))
         axes.hist(
             null, list(edges), weights=weights, histtype="step", color="#555555", linewidth=1.2,
-            label="random points, scaled",
+            label="null points, scaled",
         )  # fmt: skip
     axes.axvline(threshold, color="black", lw=1.4, ls="--", label=f"threshold {threshold:.3f}")
     curve = _draw_flagged_counts(axes, values, threshold)
@@ -103,7 +103,7 @@ def plot_threshold(
 
 
 def _null_scores(detector: Any) -> Floats:
-    """Scores of random points; empty if the detector does not compare with them."""
+    """Scores of null points; empty if the detector does not compare with them."""
     if not getattr(detector, "has_null_", False):
         return np.empty(0)
     null: Floats = detector.null_scores_

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _DPI = 150
-# A figure of a cloud shows at most this many points; more could not be told apart.
+# A figure of a cloud shows at most this many points; more would overlap.
 _MAX_POINTS = 100_000
 
 

@@ -14,30 +14,30 @@ from ._output import Output
 from ._plots import draw_explanation
 from ._writing import check_installed
 
-HELP = "tell why a row is anomalous, or not"
+HELP = "explain why a row is anomalous, or not"
 DESCRIPTION = (
-    "Tell why a row of a file is anomalous or not: the structures nearest to it, how many of "
-    "their sigmas away it lies, and how many points they have. p is the chance that a point of no "
+    "Explain why a row of a file is anomalous or not: the nearest structures, the distance in "
+    "their sigmas, and the number of their points. p is the probability that a point of no "
     "structure scores as low: large for anomalies."
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_table(parser, "points, one a row, as for `piforest detect`")
+    add_table(parser, "points, one per row; formats as in `piforest detect`")
     parser.add_argument(
         "--row", type=count, metavar="N",
-        help="the row, from 1 and without the header (default: the most anomalous one)",
+        help="number of the row, from 1, without the header (default: the most anomalous one)",
     )  # fmt: skip
     chosen = parser.add_mutually_exclusive_group(required=True)
     add_detector(parser, instead=chosen)
     chosen.add_argument(
         "--model", type=file, metavar="FILE",
-        help="a model that --model of `piforest detect` wrote; in place of --family",
+        help="a model of `piforest detect --model`, in place of --family",
     )  # fmt: skip
     group = parser.add_argument_group("output")
     group.add_argument(
         "--plot", type=picture, metavar="FILE",
-        help="the row over its nearest structures, .png, .svg or .pdf",
+        help="a plot of the row and its nearest structures, .png, .svg or .pdf",
     )  # fmt: skip
     add_seed(parser)
     add_common(parser)
@@ -46,10 +46,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> None:
     output.check_new(args.plot)
     if args.plot is not None:
-        check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
+        check_installed("matplotlib", "plots need matplotlib: pip install 'piforest[plots]'")
     loaded = None if args.model is None else _loaded(args)
     points = _points(args, loaded)
-    at = None if args.row is None else _place(points, args.row)
+    at = None if args.row is None else _index(points, args.row)
     if loaded is None:
         detector = detector_from(args, families_from(args), output).fit(points.X)
     else:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     row = int(points.rows[at])
     reason = detector.explain(points.X[at : at + 1])[0]
     values = {name: float(value) for name, value in zip(points.names, points.X[at])}
-    output.say(f"row {row} of {points.table.source}: " + _listed(values, points.X))
+    output.say(f"row {row} of {points.table.source}: " + _format_values(values, points.X))
     output.say(str(reason))
     found = detector.structures_
     nearest = [
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
          "params": [float(value) for value in found[each.structure].params]}
         for each in reason.nearest
     ]  # fmt: skip
-    _tell_nearest(output, nearest)
+    _print_nearest(output, nearest)
     if args.plot is not None:
         draw_explanation(args.plot, detector, points.X, at, row, points.names)
         output.say(f"\nwrote {args.plot}")
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
 class _Loaded(NamedTuple):
     detector: Any
     columns: list[str] | None
-    """the names of the columns that it was fitted to, where a command wrote it"""
+    """the columns that it was fitted to, if the file has their names"""
 
 
 def _loaded(args: argparse.Namespace) -> _Loaded:
@@ -101,13 +101,13 @@ def _loaded(args: argparse.Namespace) -> _Loaded:
 
     detector = PreferenceIsolationForest.load(args.model)
     detector.set_params(device=args.device, n_jobs=args.jobs)
-    # It is given plain arrays, whose columns are picked by name here.
+    # The detector gets plain arrays; columns are selected by name here.
     warnings.filterwarnings("ignore", "X does not have valid feature names")
     return _Loaded(detector, list(getattr(detector, "feature_names_in_", ())) or None)
 
 
 def _points(args: argparse.Namespace, loaded: _Loaded | None) -> Points:
-    """The points of the file, in the columns of a stored model where there is one."""
+    """The points of the file, in the columns of the model if there is one."""
     if loaded is None:
         return read_points(args, families_from(args), args.columns)
     families = [models.family for models in loaded.detector.models_]
@@ -115,14 +115,14 @@ def _points(args: argparse.Namespace, loaded: _Loaded | None) -> Points:
     needed = loaded.detector.n_features_in_
     if points.X.shape[1] != needed:
         raise ValueError(
-            f"{args.model} was fitted to {needed} columns, got {', '.join(points.names)}. Name "
+            f"{args.model} was fitted to {needed} columns, got {', '.join(points.names)}. Select "
             "them with --columns."
         )
     return points
 
 
-def _place(points: Points, row: int) -> int:
-    """Where a row of the file stands among the points."""
+def _index(points: Points, row: int) -> int:
+    """The index among the points of a row of the file."""
     import numpy as np
 
     first, last = int(points.table.rows[0]), int(points.table.rows[-1])
@@ -134,13 +134,13 @@ def _place(points: Points, row: int) -> int:
     return int(at[0])
 
 
-def _listed(values: dict[str, float], X: Any) -> str:
-    """Names and values, with digits enough to tell them from the others in X (n, d)."""
+def _format_values(values: dict[str, float], X: Any) -> str:
+    """Names and values, with the digits that distinguish them from others in X (n, d)."""
     shown = zip(values.items(), X.T)
     return ", ".join(f"{name} = {value:.{digits(column)}g}" for (name, value), column in shown)
 
 
-def _tell_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
+def _print_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
     if not nearest:
         return
     output.say("\nnearest structures")
@@ -153,7 +153,7 @@ def _tell_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
 
 
 def _finite(each: dict[str, Any]) -> dict[str, Any]:
-    """None for what is infinite, which JSON has no word for."""
+    """None for infinite values, which JSON cannot hold."""
     return {
         key: None if isinstance(value, float) and abs(value) == float("inf") else value
         for key, value in each.items()

@@ -1,4 +1,4 @@
-"""How a text table is written: found out when it is read, followed when it is written again."""
+"""The dialect of a text table: detected when it is read, used when it is written again."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from dataclasses import dataclass
 from . import sniff
 from .table import first_repeated
 
-# Excel is told the delimiter so.
+# A first line that gives Excel the delimiter.
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Form:
-    """How a file was written."""
+class Dialect:
+    """How a file is written."""
 
     suffix: str
-    """how its name ended; empty for standard input"""
+    """of its name; empty for standard input"""
     delimiter: str
     newline: str = "\n"
     above: tuple[str, ...] = ()
-    """lines above the table, as they stood"""
+    """lines above the table, unchanged"""
     mark: str = ""
-    """what stands before the names: nothing, or "# " """
+    """before the names: empty, or "# " """
     header: Mapping[str, str] | None = None
-    """names to what stood for them, spaces and all; None where columns had no names"""
+    """names to their text in the file, with spaces; None if columns have no names"""
     bom: bool = False
-    """does it begin with the mark that some programs want to see before UTF-8?"""
+    """whether it begins with a byte-order mark"""
 
 
 @dataclass(frozen=True)
-class Look:
-    """What the first lines of a file tell."""
+class Sniffed:
+    """The result of `sniff_dialect`."""
 
-    form: Form
+    dialect: Dialect
     names: list[str]
     unnamed: frozenset[str]
     first_is_header: bool
@@ -44,12 +44,12 @@ class Look:
     """lines before the table"""
 
 
-def usual_form(suffix: str) -> Form:
-    """How files of this kind are written if nothing else is known."""
-    return Form(suffix, {".csv": ",", ".tsv": "\t"}.get(suffix, sniff.SPACE))
+def default_dialect(suffix: str) -> Dialect:
+    """The dialect of new files."""
+    return Dialect(suffix, {".csv": ",", ".tsv": "\t"}.get(suffix, sniff.SPACE))
 
 
-def look(
+def sniff_dialect(
     lines: list[str],
     source: str,
     suffix: str,
@@ -57,14 +57,14 @@ def look(
     delimiter: str | None,
     header: bool | None,
     decimal: str | None,
-) -> Look:
-    """lines: the first of the file. What is given of the last three is not looked for."""
+) -> Sniffed:
+    """Detect the dialect from the first lines; given values of the last three are not detected."""
     start = _count_above(lines)
     above, body = lines[:start], lines[start:]
     if not body:
         raise ValueError(f"{source} is empty.")
-    told = _SEPARATOR.fullmatch(above[0]) if above else None
-    delimiter = _character(delimiter) or (told and told[1])
+    given = _SEPARATOR.fullmatch(above[0]) if above else None
+    delimiter = _character(delimiter) or (given and given[1])
     delimiter = delimiter or sniff.find_delimiter(body, suffix, source)
     first = sniff.sample(body, delimiter)
     if not first:
@@ -77,7 +77,7 @@ def look(
     if marked is not None:
         above = above[:-1]
     names, unnamed = _names(source, stood, len(first[0]))
-    form = Form(
+    dialect = Dialect(
         suffix,
         delimiter,
         "\r\n" if body[0].endswith("\r\n") else "\n",
@@ -86,11 +86,11 @@ def look(
         None if stood is None else dict(zip(names, stood)),
         bom,
     )
-    return Look(form, names, unnamed, header, decimal, start)
+    return Sniffed(dialect, names, unnamed, header, decimal, start)
 
 
 def _count_above(lines: list[str]) -> int:
-    """How many lines at the start are blank, begin with # or tell Excel the delimiter."""
+    """The number of first lines that are blank, begin with # or give Excel the delimiter."""
     for k, line in enumerate(lines):
         if line.strip() and not line.lstrip().startswith("#"):
             if k == 0 and _SEPARATOR.fullmatch(line):
@@ -109,7 +109,7 @@ def _character(delimiter: str | None) -> str | None:
 def _marked_names(
     above: list[str], first: list[str], delimiter: str, decimal: str
 ) -> list[str] | None:
-    """The names in a comment right above rows of numbers, if they are as many as the columns."""
+    """Names in a comment directly above rows of numbers, if there is one for each column."""
     if not above or not above[-1].lstrip().startswith("#"):
         return None
     if not all(sniff.is_number(cell, decimal) for cell in first):
@@ -122,7 +122,7 @@ def _marked_names(
 
 
 def _names(source: str, stood: list[str] | None, columns: int) -> tuple[list[str], frozenset[str]]:
-    """A name for each column, and which of them have none in the file."""
+    """A name for each column, and those that have none in the file."""
     if stood is None:
         return [f"x{k}" for k in range(columns)], frozenset()
     names = [text.strip() or f"column {k}" for k, text in enumerate(stood, 1)]
