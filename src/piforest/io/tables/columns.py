@@ -82,7 +82,7 @@ def _of_any_number(table: Table, numeric: list[str], family: Any) -> list[str]:
 def _counts_rows(table: Table, name: str) -> bool:
     """Whole numbers under a name that says so, or that go up by one from 0 or 1."""
     values = table.numbers([name])[:, 0]
-    if not np.array_equal(values, np.rint(values)):
+    if np.isnan(values).any() or not np.array_equal(values, np.rint(values)):
         return False
     from_one = values - table.first_row + 1
     counts = any(np.array_equal(from_one, np.arange(k, k + len(values))) for k in (0, 1))
