@@ -52,3 +52,9 @@ clean:  ## remove the environment and all caches
 .venv/.setup: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,dev]'
 	touch $@ .venv/.demo
+
+N ?= 2000
+SEED ?= 0
+.PHONY: fuzz
+fuzz: .venv/.setup  ## N inputs that are nearly right, for every reader, model files and commands
+	PYTHONPATH=tests $(BIN)/python -m fuzz --inputs $(N) --seed $(SEED)
