@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from piforest._random import Stream
 from piforest.families import get_family
 from piforest.membership import first_occurrences, sample_membership
-from piforest.models import draw_models
+from piforest.models import ModelSet, draw_models
 from piforest.sampling import get_sampler
 
 
@@ -45,3 +47,17 @@ def test_a_word_that_is_shared_does_not_make_rows_equal(monkeypatch):
 def test_the_first_of_equal_rows_is_marked():
     X = np.array([[1.0, 2], [0.0, 1], [1.0, 2], [-0.0, 1], [3.0, 3]])
     assert first_occurrences(X).tolist() == [True, True, False, False, True]
+
+
+def test_an_index_of_samples_is_far_smaller_than_the_samples():
+    rng, m, k = np.random.default_rng(0), 400, 200
+    points = rng.normal(size=(k + 50, k))
+    samples = np.array([rng.permutation(len(points))[:k] for _ in range(m)])
+    ones = np.ones(m)
+    models = ModelSet(get_family("hyperplane"), np.zeros((m, 2 * k)), samples, points, ones, ones)
+    tracemalloc.start()
+    membership = sample_membership([models])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(membership.columns) == m * k
+    assert peak < 10e6 < samples.size * k * 8 / 10

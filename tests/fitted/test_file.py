@@ -133,17 +133,17 @@ def test_an_array_that_says_it_is_larger_than_it_is_is_not_made(tmp_path):
     huge = npy(np.zeros(5)).replace(b"(5,), }" + b" " * 12, b"(5000000000000,), }")
     path = rebuilt(MODELS / "voronoi.v1.pif", tmp_path / "m.pif",
                    lambda part, content: huge if part == "pool.npy" else content)  # fmt: skip
-    told = r"damaged: its array 'pool' has not the size that it says"
+    told = r"damaged: its array 'pool': it has not the size that it says"
     assert peak_of_refusing(path, told) < 5e6
 
 
 @pytest.mark.parametrize(
     ("part", "content", "told"),
     [
-        ("pool.npy", npy(np.array([{}]), allow_pickle=True), "its array 'pool' holds object"),
-        ("pool.npy", npy(np.zeros(3, [("a", "f8")])), "its array 'pool' holds"),
-        ("pool.npy", npy(np.zeros(3, "M8[s]")), "its array 'pool' holds datetime64"),
-        ("pool.npy", npy(np.zeros(3, complex)), "its array 'pool' holds complex128"),
+        ("pool.npy", npy(np.array([{}]), allow_pickle=True), "its array 'pool': it holds object"),
+        ("pool.npy", npy(np.zeros(3, [("a", "f8")])), "its array 'pool': it holds"),
+        ("pool.npy", npy(np.zeros(3, "M8[s]")), "its array 'pool': it holds datetime64"),
+        ("pool.npy", npy(np.zeros(3, complex)), "its array 'pool': it holds complex128"),
         ("pool.npy", b"\x93NUMPY\x07\x00", "magic|format|version"),
         ("pool.npy", b"", "magic string"),
         ("pool.npy", npy(np.zeros((3, 2))), "its (pool|trees)"),

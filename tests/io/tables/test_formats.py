@@ -46,7 +46,7 @@ def put_las(path, point_format=1):
     scan.x, scan.y, scan.z = XYZ.T
     scan.intensity, scan.gps_time = np.arange(100), SCORES
     scan.add_extra_dim(laspy.ExtraBytesParams("own", "int32"))
-    scan["per_model"] = np.arange(100) - 50
+    scan["own"] = np.arange(100) - 50
     scan.write(path)
 
 
@@ -268,7 +268,7 @@ def test_a_las_scan_keeps_its_dimensions_and_gets_colours(name, point_format, tm
     assert np.array_equal(after.X, before.X)
     assert np.array_equal(after.intensity, before.intensity)
     assert np.array_equal(after.gps_time, before.gps_time)
-    assert np.array_equal(after["per_model"], before["per_model"])
+    assert np.array_equal(after["own"], before["own"])
     assert np.array_equal(after["score"], SCORES)
     assert (np.array(after.red) == 65535).all()
     assert after.header.are_points_compressed == (name == "a.laz")
