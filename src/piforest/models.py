@@ -153,24 +153,20 @@ class OwnModels:
 
 def own_models(models: Sequence[ModelSet]) -> OwnModels:
     """The index of all models; those of several families are numbered one after the other."""
-    points, words, contents, columns, first, known = [], [], [], [], 0, 0
+    points = np.concatenate([part.points for part in models])
+    words, of_content, content = np.unique(_words(points), return_index=True, return_inverse=True)
+    # Of each point once: the samples together may be a thousand times as large.
+    content, contents, columns, first = content.astype(np.int32), [], [], 0
     for part in models:
         rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
-        points.append(part.points)
-        # Of each point once: the samples together may be a thousand times as large.
-        words.append(_words(part.points)[rows])
-        contents.append(known + rows)
+        contents.append(content[: len(part.points)][rows])
         columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
-        first += len(part)
-        known += len(part.points)
-    word, model = np.concatenate(words), np.concatenate(columns)
-    order = np.lexsort((model, word))
-    word, model = word[order], model[order]
-    starts = np.flatnonzero(np.append(True, word[1:] != word[:-1]))
-    content = np.concatenate(contents)[order[starts]]
-    return OwnModels(
-        word[starts], np.concatenate(points)[content], np.append(starts, len(model)), model
-    )
+        content, first = content[len(part.points) :], first + len(part)
+    each = np.concatenate(contents)
+    # Stable: the models of a content stay in ascending order.
+    order = np.argsort(each, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(words))))
+    return OwnModels(words, points[of_content], starts, np.concatenate(columns)[order])
 
 
 def distinct(X: Floats) -> Bools:
