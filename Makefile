@@ -2,10 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo setup setup-gpu test lint bench bench-compare clean
+.PHONY: help demo setup setup-gpu quick test test-skipped lint bench bench-compare clean
 
 help:  ## what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
 demo: .venv/.demo  ## install what the demo needs and run it
 	$(BIN)/piforest demo
@@ -15,8 +15,14 @@ setup: .venv/.setup  ## install every extra
 setup-gpu: .venv/.setup  ## PyTorch beside it, the CPU build where pip finds one
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 
+quick: .venv/.setup  ## run the tests that are not slow: an answer in a minute
+	$(BIN)/python -m pytest -n auto -q -m "not slow" --durations=5
+
 test: .venv/.setup  ## run all tests
 	$(BIN)/python -m pytest -n auto
+
+test-skipped: .venv/.setup  ## run what the last `make test` skipped; without PIFOREST_DATA no data tests
+	$(BIN)/python -m pytest -n auto --no-skips $(if $(PIFOREST_DATA),,-m "not data") @.pytest_cache/d/skipped/tests.txt
 
 lint: .venv/.setup  ## style, types, layers
 	$(BIN)/ruff check .

@@ -20,15 +20,14 @@ import time
 import dask.array as da
 import numpy as np
 
-from piforest import PIF, PreferenceIsolationForest
+from piforest import PreferenceIsolationForest
 from piforest.datasets import make_lines
-from piforest.engines.dask import connect
-from piforest.engines.dask._model import Parcel
+from piforest.engines.dask import PackedModel, connect
 
 CHUNK = 25_000
 DETECTORS = {
     "PreferenceIsolationForest": lambda: PreferenceIsolationForest("line", random_state=0),
-    "PIF": lambda: PIF("line", sigma=0.01, random_state=0),
+    "PIF": lambda: PreferenceIsolationForest.paper("line", sigma=0.01, random_state=0),
 }
 
 
@@ -76,7 +75,7 @@ def main() -> None:
     start = time.perf_counter()
     detector = DETECTORS[args.detector]().fit(X)
     fit_s = time.perf_counter() - start
-    shipped = len(Parcel(detector).content)
+    shipped = len(PackedModel(detector.fitted_, "cpu", None).content)
     print(f"{args.detector}: {len(X):,} points, fit {fit_s:.1f} s, shipped {shipped / 1e6:.1f} MB")
     print("workers   wall s    CPU s   peak MB   points a second   times one worker")
     found, scores = [], []

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from data import maker
 
 sys.path[:0] = [str(Path(__file__).parents[1] / part) for part in ("src", "tests")]
 
@@ -57,11 +58,9 @@ def scene(family, n, seed=0):
 
 
 def detector(which, family, noise, device, **changes):
-    import piforest
-
     known = {"sigma": noise} if which == "PIF" else {}
     options = {"n_models": 10_000, "random_state": 0, "n_jobs": -1, **known, **changes}
-    return getattr(piforest, which)(family, device=device, **options)
+    return maker(which)(family, device=device, **options)
 
 
 def laws(device):

@@ -119,8 +119,12 @@ def _machine_threads() -> Result:
 @case("two threads, embedding")
 def _embedding_threads() -> Result:
     """As a detector embeds; `transform` also makes a SciPy array of it, in one thread."""
-    embedding, new = detector(_DEFAULT).fit(circles(1_000)).embedding_, circles(20_000, seed=1)
-    return _speed_up(lambda jobs: embedding.set_params(n_jobs=jobs)._embed_all(new))
+    from piforest._rows import stack
+    from piforest.engines import CpuEngine
+
+    embedding = detector(_DEFAULT).fit(circles(1_000)).fitted_.embedding
+    new = circles(20_000, seed=1)
+    return _speed_up(lambda jobs: stack(CpuEngine(jobs).embed(embedding, new), len(new)))
 
 
 @case("two threads, transform")

@@ -9,9 +9,9 @@ import time
 import warnings
 
 import numpy as np
+from data import maker
 from sklearn.metrics import f1_score, roc_auc_score
 
-import piforest
 from piforest.datasets import make_circles, make_lines
 
 POOLS = (256, 512, 1024, 2048, 4096, 8192)
@@ -44,7 +44,7 @@ def _cell(name: str, family: str, noise: float, make: object, options: dict, poo
     for seed in SEEDS:
         X, y = make(noise=noise, random_state=100 + seed, return_X_y=True, **options)
         params = {"pool_size": pool, "random_state": seed, "n_jobs": -1, **known}
-        detector = getattr(piforest, name)(family, **params).fit(X)
+        detector = maker(name)(family, **params).fit(X)
         aucs.append(roc_auc_score(y == 0, detector.scores_))
         f1s.append(f1_score(y == 0, detector.labels_ == -1))
     seconds = (time.process_time() - start) / len(SEEDS)

@@ -24,7 +24,7 @@ from piforest.sampling import get_sampler
 SEEDS = range(200, 205)
 # The paper's steps, with any sampler.
 PAPER = {
-    "scale": "fixed", "weighting": "none", "own_votes": True, "path": "depth",
+    "scale": "fixed", "weighting": "none", "in_sample_preferences": True, "path": "depth",
 }  # fmt: skip
 SAMPLERS: dict[str, Any] = {
     "uniform": "uniform",
@@ -100,9 +100,9 @@ def _in_groups(wrong: float) -> Callable[[int], Scene]:
 
 
 SCENES: dict[str, Callable[[int], Scene]] = {
-    "20 lines across, 30 points each": _lines,
-    "20 pieces of lines, 25 points each": _pieces,
-    "the same, 300 models in place of 8,000": lambda seed: _pieces(seed)._replace(n_models=300),
+    "20 long lines, 30 points each": _lines,
+    "20 short line segments, 25 points each": _pieces,
+    "the same, 300 models instead of 8,000": lambda seed: _pieces(seed)._replace(n_models=300),
     "stair of 20 steps, 20 points each": _stair,
     "star of 11 lines, 25 points each": _star,
     "4 planes, 85 % false matches, with quality": _planes(0.85),

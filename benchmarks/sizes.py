@@ -122,7 +122,7 @@ def _tiny_ours() -> Result:
 
 @case("100 points, the pseudocode")
 def _tiny_naive() -> Result:
-    """tests/naive.py: the algorithm as the paper writes it down, in plain Python."""
+    """tests/naive: the algorithm as the paper writes it down, in plain Python."""
     import sys
     from pathlib import Path
 
@@ -133,7 +133,7 @@ def _tiny_naive() -> Result:
     about = _tiny()
     fitted = _fit("PIF", about, n_estimators=10, max_samples=64)
     params = fitted.models_[0].params
-    stream = Stream(fitted._key).child("trees")
+    stream = Stream(fitted.fitted_.key).child("trees")
 
     def run() -> object:
         R = naive.residuals("line", about.X, params)

@@ -59,11 +59,11 @@ for _label, (_name, _options) in _VARIANTS.items():
 @case("stage: widths and weights")
 def _bands() -> Result:
     from piforest.bands import measure_bands, widths_of
-    from piforest.models import own_models
+    from piforest.membership import sample_membership
 
     X = circles(1_000)
     models = detector(_DEFAULT).fit(X).models_[0]
-    own, widths = own_models([models]), widths_of(models.family, X)
+    own, widths = sample_membership([models]), widths_of(models.family, X)
     return measured(lambda: measure_bands(X, models, own, widths, keep=True))
 
 
@@ -71,15 +71,19 @@ for _which in ("PIF", _DEFAULT):
 
     @case(f"stage: embedding, {_which}")
     def _embed(which: str = _which) -> Result:
+        from piforest._rows import stack
+        from piforest.engines import CpuEngine
+
         X = circles(1_000)
-        embedding = detector(which).fit(X).embedding_
-        return measured(lambda: embedding._embed_all(X))
+        embedding = detector(which).fit(X).fitted_.embedding
+        return measured(lambda: stack(CpuEngine(1).embed(embedding, X), len(X)))
 
     @case(f"stage: distances within the pool, {_which}")
     def _table(which: str = _which) -> Result:
-        fitted = detector(which).fit(circles(1_000))
-        pooled = fitted.forest_
-        return measured(lambda: fitted._own_table(pooled, pooled.pool))
+        from piforest.engines import CpuEngine
+
+        pooled = detector(which).fit(circles(1_000)).forest_
+        return measured(lambda: CpuEngine(1)._pool_distances(pooled, pooled.pool))
 
     @case(f"stage: growing, {_which}")
     def _grow(which: str = _which) -> Result:
@@ -93,15 +97,17 @@ for _which in ("PIF", _DEFAULT):
     def _descend(which: str = _which) -> Result:
         pooled = detector(which).fit(circles(1_000)).forest_
         D = pooled.table(pooled.pool)
-        return measured(lambda: pooled.forest.path_lengths(D))
+        return measured(lambda: pooled.trees.path_lengths(D))
 
 
 @case("stage: labels from a null")
 def _labels() -> Result:
+    from piforest.findings import Findings
+
     fitted = detector(_DEFAULT).fit(circles(1_000))
 
     def again() -> None:
-        fitted._known.pop("null", None)
+        fitted.findings_ = Findings(fitted.fitted_)
         fitted.set_contamination("auto")
 
     return measured(again)

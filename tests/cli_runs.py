@@ -18,7 +18,7 @@ def line_scene():
 
 
 def put_lines(path, X, y):
-    """A table as people have them: text around the numbers."""
+    """A table with text columns around the numbers."""
     rows = [
         f's{k:03d},{x:.4f},{v:.4f},"on line {t}, or none"'
         for k, ((x, v), t) in enumerate(zip(X, y))
@@ -30,8 +30,8 @@ def put_lines(path, X, y):
 def run(capsys, *arguments):
     """The exit code, standard output and standard error of a command."""
     code = cli.main([str(each) for each in arguments])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def rows_of(path, **options):

@@ -1,9 +1,6 @@
-"""Shared by all tests: hypothesis without chance; no data test is skipped in silence; the report
-in a browser."""
+"""Shared by all tests: Hypothesis without chance, and the report in a browser."""
 
 from __future__ import annotations
-
-import os
 
 import pytest
 from hypothesis import settings
@@ -11,19 +8,13 @@ from hypothesis import settings
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("fixed")
 
-_skipped_data_tests: list[str] = []
 
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.skipped and "data" in report.keywords:
-        _skipped_data_tests.append(report.nodeid)
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where the data are said to be there, a skipped data test fails the run."""
-    if os.environ.get("PIFOREST_DATA") and _skipped_data_tests:
-        print(f"\nPIFOREST_DATA is set, yet data tests were skipped: {_skipped_data_tests}")
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow are the examples in documents, and what needs a browser or a Dask cluster."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if item.path.suffix == ".md" or {"browser", "cluster", "client"}.intersection(fixtures):
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

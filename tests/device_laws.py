@@ -9,13 +9,14 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest, datasets
-from piforest._device import resolve_device
+from piforest import PreferenceIsolationForest, VoronoiForest, datasets
 from piforest._random import Stream
+from piforest.engines import choose_engine
+from piforest.engines.devices import resolve_device
 from piforest.engines.torch.distances import products
 from piforest.engines.torch.forest import grow
+from piforest.families import get_family
 from piforest.forest import FlatForest
-from piforest.reproduction.gallery import SCENES
 
 
 def fitted(cls, family, X, **changes):
@@ -28,8 +29,7 @@ def fitted(cls, family, X, **changes):
 
 def scene(family, seed=0):
     """Points and truth of the gallery's scene of a family, and its noise."""
-    shown = SCENES[family]
-    made = getattr(datasets, shown.make)(**shown.options, random_state=seed)
+    made = get_family(family).scene.make(seed)
     return made.data, made.target, made
 
 
@@ -39,12 +39,12 @@ def check_same_bits(device, metric="tanimoto", branching=2, path="soft", kernel=
     new = datasets.make_lines(4, sizes=60, anomaly_share=0.4, random_state=2).data
     options = {"metric": metric, "branching": branching, "path": path, "kernel": kernel}
     cpu = fitted(PreferenceIsolationForest, "line", X, pool_size=300, **options)
-    other = cpu.set_params(device=device)._scorer()
-    cpu.set_params(device="cpu")
+    engine = choose_engine(X, device, None, 0)
+    other = engine.scorer(cpu.fitted_)
     check_same_trees(cpu.forest_, device)
     far = [[1e4, 3e7]]
     rows = cpu.forest_.metric.rows(
-        cpu.embedding_._preferences().rows_of(np.vstack([X[:7], new, far]))
+        cpu.fitted_.embedding.preferences.rows_of(np.vstack([X[:7], new, far]))
     )
     P = other.preferences.from_rows(rows)
     wide = P.to(dtype=other.pool_sums.dtype)
@@ -60,7 +60,7 @@ def check_same_trees(pooled, device):
 
     stream, D = Stream(5), pooled.table(pooled.pool)
     D[:20, :20] = 0.5
-    empty = FlatForest(200, pooled.forest.branching, soft=pooled.forest.soft)
+    empty = FlatForest(200, pooled.trees.branching, soft=pooled.trees.soft)
     ours = empty.grow(D, stream, range(40))
     theirs = grow(empty, torch.as_tensor(D, device=resolve_device(device)), stream, 40)
     for name in ("roots", "first_child", "seed", "size"):
@@ -99,4 +99,4 @@ def check_vectors(device, metric):
 
 def check_pif(device):
     """The paper's detector, with a threshold from all scores."""
-    return check_family("line", device, PIF, sigma=0.01)
+    return check_family("line", device, PreferenceIsolationForest.paper, sigma=0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import os
 import shutil
 import time
 
@@ -21,11 +22,16 @@ HOSTILE = "</script><script>alert(1)</script>"
 
 
 def playwright_and_chromium():
-    """What drives a browser and the browser, or the test is skipped."""
+    """Playwright and the path of Chromium; skips the test where one of them is missing.
+
+    The environment variable PIFOREST_BROWSER names another browser; if it is empty, there is none.
+    """
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    named = os.environ.get("PIFOREST_BROWSER")
+    names = _BROWSERS if named is None else (named,)
+    found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        pytest.skip(f"no browser: none of {', '.join(_BROWSERS)} is on the path")
+        pytest.skip(f"no browser: none of {', '.join(names)} is on the path")
     return sync_api.sync_playwright, found
 
 
@@ -53,7 +59,7 @@ def write_pages(folder):
     def put(name, detector, X, scores=None, **options):
         write_report(folder / f"{name}.html", detector, X, scores=scores, **options)
         scores = detector.anomaly_score(X) if scores is None else scores
-        made[name] = folder / f"{name}.html", X, scores, -detector.offset_
+        made[name] = folder / f"{name}.html", X, scores, detector.threshold_
 
     for name in ("planes", "matches"):
         detector, found = scene(name)
@@ -77,7 +83,7 @@ def write_pages(folder):
 
 
 def _with_gaps(X):
-    """Numbers, whole numbers, verdicts and words, each missing in every second row."""
+    """Floats, integers, booleans and text, each missing in every second row."""
     n = len(X)
     columns = {
         "old": np.full(n, 0.25),
@@ -112,13 +118,13 @@ def number(page, name):
     return int(page.inner_text(f"#{name}").replace(",", ""))
 
 
-def cut(page):
+def threshold_of(page):
     return float(page.input_value("#box"))
 
 
 def counts_are_those_of(page, scores, threshold=None):
-    above = int((scores > (cut(page) if threshold is None else threshold)).sum())
-    assert number(page, "count-odd") == number(page, "flagged") == above
+    above = int((scores > (threshold_of(page) if threshold is None else threshold)).sum())
+    assert number(page, "count-flagged") == number(page, "flagged") == above
     assert number(page, "count-kept") == len(scores) - above
     assert page.inner_text("#share") == f"{100 * above / len(scores):.1f}"
     assert f"{above:,} anomalies" in page.get_attribute("#slider", "aria-valuetext")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from piforest.families import get_family, layout_of, list_families
+
 
 def rotation(axis, angle):
     axis = np.asarray(axis, float) / np.linalg.norm(axis)
@@ -111,12 +113,8 @@ def cone_points(n=40, seed=0):
 
 def moved(family, X, shift):
     """Rows elsewhere; normals are no places."""
-    return X + shift * np.array([1 if "n" not in c else 0 for c in columns(family, X)])
-
-
-def columns(family, X):
-    row = getattr(family, "row", "").partition(")")[0].removeprefix("(")
-    return row.split(", ") if row.count(",") == X.shape[1] - 1 else ["x"] * X.shape[1]
+    places = 3 if layout_of(family).kind == "oriented points" else X.shape[1]
+    return X + shift * (np.arange(X.shape[1]) < places)
 
 
 def affine_matches(n=40, seed=0, A=((1.1, 0.3), (-0.2, 0.8))):
@@ -162,7 +160,10 @@ def segments(n=40, seed=0, point=(900.0, 150.0)):
     return np.concatenate([start, start + rng.uniform(0.1, 0.3, (n, 1)) * (point - start)], axis=1)
 
 
-CALIBRATED = ["essential", "rotation"]
+# Calibrated matches have an origin and a scale of their own.
+CALIBRATED = [
+    name for name in list_families() if not {"translation", "scale"} & get_family(name).symmetries
+]
 
 
 def calibrated_matches(n=40, seed=0, t=(0.5, 0.2, 0.3)):
@@ -179,30 +180,4 @@ def turned_matches(n=40, seed=0):
 
 def on_one_model(name, n=40, seed=0):
     """Rows that lie on one model of the family."""
-    return {
-        "affine_fundamental": affine_motion_matches,
-        "affinity": affine_matches,
-        "essential": calibrated_matches,
-        "rigid": cloud_matches,
-        "rotation": turned_matches,
-        "similarity": similarity_matches,
-        "similarity3d": scaled_cloud_matches,
-        "translation": translation_matches,
-        "translation3d": shifted_cloud_matches,
-        "vanishing_point": segments,
-        "line": line_points,
-        "circle": circle_points,
-        "ellipse": ellipse_points,
-        "parabola": parabola_points,
-        "polynomial": polynomial_points,
-        "linear_regression": linear_table,
-        "polynomial_regression": polynomial_table,
-        "cone": cone_points,
-        "cylinder": cylinder_points,
-        "homography": plane_matches,
-        "fundamental": motion_matches,
-        "hyperplane": flat_points,
-        "plane": flat_points,
-        "sphere": sphere_points,
-        "subspace": flat_points,
-    }[name](n, seed)
+    return get_family(name).scene.on_one_model(n, seed)

@@ -8,12 +8,13 @@ import pytest
 import naive
 import piforest
 from piforest import PreferenceIsolationForest
-from piforest._kernels.scales import NO_BAND, band_bins
+from piforest._kernels.bands import NO_BAND, band_bins
 from piforest._random import Stream
 from piforest.bands import (
     WIDTHS,
     Bands,
     count_bins,
+    full_band_table,
     kernel_scales,
     log_likelihood_ratios,
     measure_bands,
@@ -23,9 +24,10 @@ from piforest.bands import (
 )
 from piforest.datasets import make_circles, make_lines
 from piforest.families import extent, get_family, list_families
-from piforest.models import draw_models, own_models
+from piforest.membership import sample_membership
+from piforest.models import draw_models
 from piforest.sampling import get_sampler
-from piforest.structures import Bank
+from piforest.structures import BandCounts
 from scenes import on_one_model
 
 
@@ -85,13 +87,13 @@ def test_hardly_any_points_fall_back_with_a_warning():
     X = np.random.default_rng(0).normal(size=(4, 2))
     with pytest.warns(
         UserWarning,
-        match="no structure of family 'circle' shows in 4 points; sigma='auto' fell back",
+        match="no structure of family 'circle' was found in 4 points; sigma='auto' fell back",
     ):
         detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
     assert detector.sigma_ > 0
     assert detector.sigma_source_ == "guessed"
     fixed = PreferenceIsolationForest("circle", scale="fixed", weighting="none", random_state=0)
-    with pytest.warns(UserWarning, match="no structure of family 'circle' shows in 4 points"):
+    with pytest.warns(UserWarning, match="no structure of family 'circle' was found in 4 points"):
         fixed.fit(X)
     assert fixed.sigma_source_ == "guessed"
 
@@ -106,11 +108,10 @@ def test_sigma_says_where_it_comes_from():
 
 @pytest.mark.parametrize("name", list_families())
 def test_bands_equal_the_naive_ones(name):
-    X = on_one_model(name, 60)
-    X = X + np.random.default_rng(2).normal(0, 0.3, X.shape)
-    family = get_family(name)
+    family, X = get_family(name), on_one_model(name, 60)
+    X = X + np.random.default_rng(2).normal(0, 0.05 * extent(family, X), X.shape)
     models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
-    own = own_models([models])
+    own = sample_membership([models])
     found, table = measure_bands(X, models, own, widths_of(family, X), keep=True)
     R = naive.residuals(name, X, models.params)
     d = X.shape[1]
@@ -122,13 +123,13 @@ def test_bands_equal_the_naive_ones(name):
         R, mine, widths, family.sample_size(d), family.codimension(d)
     )
     assert found.sigma == sigma
-    assert np.array_equal(found.width, width)
+    assert np.array_equal(found.half_width, width)
     np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(found.gain, gain, rtol=1e-12, atol=1e-13)
     threads, no_table = measure_bands(X, models, own, widths, n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
     assert no_table is None
-    bank = Bank(X, models)
+    bank = BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
     assert np.array_equal(table.bins, bank.bins)
     assert np.array_equal(table.counts, bank.counts)
 
@@ -138,7 +139,7 @@ def test_the_scale_of_a_model_lies_between_sigma_and_its_own():
     bands = Bands(0.01, np.array([0.08, 0.005, 0.3]), ratio, ratio / 10)
     assert kernel_scales(bands, "fixed", 0.02).tolist() == [0.02] * 3
     assert kernel_scales(bands, "fixed", None).tolist() == [0.01] * 3
-    own = kernel_scales(bands, "own", None)
+    own = kernel_scales(bands, "per_model", None)
     assert own.tolist() == [0.04, 0.0025, 0.01]  # nothing striking: sigma
     given = kernel_scales(bands, "adaptive", 0.02)
     np.testing.assert_allclose(given, np.sqrt(0.02 * np.array([0.04, 0.0025, 0.02])))

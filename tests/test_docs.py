@@ -15,19 +15,10 @@ from piforest.datasets import make_lines
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
-PAGES = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "docs/conventions.md",
-    "docs/distributed.md",
-    "docs/extending.md",
-    "docs/reproduction/index.md",
-    "docs/reproduction/beyond.md",
-    "docs/accuracy.md",
-    "docs/sampling.md",
-    "docs/command_line.md",
-    "docs/pictures.md",
-]
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
+PAGES = sorted(
+    str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+)
 
 
 def test_the_readmes_example_is_as_good_as_it_says():
@@ -51,11 +42,38 @@ def test_the_readme_has_the_means_of_the_stored_reproduction():
             assert float(text.split(" | ")[at]) == pytest.approx(float(mean[column]), abs=6e-4)
 
 
+def anchors(page):
+    """The anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page):
+def test_links_lead_to_files_and_headings_that_exist(page):
     path = ROOT / page
-    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
-        assert (path.parent / target).exists(), target
+    for target, _, anchor in re.findall(r"\]\(([^)#:]*)(#([^)]+))?\)", path.read_text()):
+        linked = path.parent / target if target else path
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked), f"{target}#{anchor}"
+
+
+def test_the_glossary_is_linked_where_its_terms_are_used():
+    guides = "accuracy command_line conventions distributed extending performance pictures report"
+    pages = [ROOT / "docs" / f"{name}.md" for name in [*guides.split(), "sampling"]]
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *pages]:
+        assert "glossary.md" in page.read_text(), page
+
+
+def test_attributes_that_the_glossary_names_exist():
+    X = make_lines(2, sizes=40, random_state=0).data
+    detector = PreferenceIsolationForest("line", n_models=200, random_state=0).fit(X)
+    objects = (detector, detector.embedding_, *detector.structures_)
+    rows = re.findall(r"^\| .* \| (.*) \|$", GLOSSARY, re.MULTILINE)
+    names = {name for cell in rows for name in re.findall(r"`([a-z]\w*_)\b", cell)}
+    names |= set(re.findall(r"`Structure\.(\w+)`", GLOSSARY))
+    assert len(names) > 15
+    for name in names:
+        assert any(hasattr(each, name) for each in objects), name
 
 
 def test_every_picture_on_the_page_is_made_by_the_lines_above_it_and_is_small():

@@ -8,11 +8,12 @@ from scipy.stats import binom, ks_2samp
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score, roc_auc_score
 
-from piforest import PIF, PreferenceIsolationForest
+from piforest import PreferenceIsolationForest
 from piforest import labels as rules
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines, make_motion_pair, make_plane_pair
-from piforest.thresholds import agreeing
+from piforest.findings import Findings
+from piforest.thresholds import best_f1_threshold
 
 SCORES = st.lists(st.integers(1, 12), min_size=1, max_size=30).map(lambda x: np.array(x) / 13)
 
@@ -23,11 +24,12 @@ def test_p_values_count_the_null_scores_that_are_at_most_the_score(scores, null)
     np.testing.assert_allclose(rules.p_values(scores, null), expected)
 
 
+@pytest.mark.slow
 @given(SCORES, st.data())
 def test_the_agreeing_threshold_has_the_best_f1(scores, data):
     flags = st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))
     anomalous = np.array(data.draw(flags))
-    threshold = agreeing(scores, anomalous)
+    threshold = best_f1_threshold(scores, anomalous)
     reached = f1_score(anomalous, scores > threshold, zero_division=1.0)
     cuts = [*scores, scores.min() - 1]
     assert reached == pytest.approx(
@@ -99,6 +101,7 @@ def fitted():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_labels_are_nearly_as_good_as_the_best_threshold(fitted, name):
     detector, anomalous = fitted[name], SCENES[name].target == 0
@@ -116,6 +119,7 @@ def test_hardly_anything_is_flagged_where_nothing_is_anomalous(name):
     assert flagged.mean() < 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_p_values_of_new_random_points_are_uniform(fitted, name):
     """1,000 fresh points of the same box: the share below alpha within 4 standard errors of the
@@ -174,6 +178,7 @@ def along_an_axis(n, kind):
     }[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["horizontal", "constant", "sensor", "in space"])
 @pytest.mark.parametrize("n", [100, 400])
 def test_one_line_that_fills_the_box_is_not_taken_for_chance(n, kind):
@@ -198,14 +203,17 @@ def test_too_few_rows_give_no_automatic_threshold(fitted):
     fitted["line"].set_contamination("auto")
 
 
+@pytest.mark.slow
 def test_p_values_are_refused_where_they_would_mean_nothing():
     scene = SCENES["line"]
     for detector in (
-        PIF("line", sigma=0.008, n_estimators=5, random_state=0),
+        PreferenceIsolationForest.paper("line", sigma=0.008, n_estimators=5, random_state=0),
         PreferenceIsolationForest(metric="euclidean", path="depth", n_estimators=5, random_state=0),
     ):
         detector.fit(scene.data)
-        with pytest.raises(ValueError, match="p_values needs a detector with own_votes=False"):
+        with pytest.raises(
+            ValueError, match="p_values needs a detector with in_sample_preferences=False"
+        ):
             detector.p_values(scene.data)
         assert detector.explain(scene.data[:1])[0].p_value is None
 
@@ -218,24 +226,25 @@ def test_what_a_fit_found_is_forgotten_with_it_and_asked_for_after_it():
     detector.fit(SCENES["line"].data)
     assert len(detector.structures_) == 4
     supports = [each.support for each in detector.structures_]
-    detector.set_params(own_votes=True)
-    del detector._known["structures"]
+    detector.set_params(in_sample_preferences=True)
+    detector.findings_ = Findings(detector.fitted_)
     assert [each.support for each in detector.structures_] == supports
     with pytest.raises(ValueError, match="NaN"):
         detector.fit(np.full((30, 2), np.nan))
     with pytest.raises(NotFittedError):
         detector.structures_  # noqa: B018
-    with pytest.raises(ValueError, match="own_votes must be True or False, got 'no'"):
-        detector.set_params(own_votes="no").fit(SCENES["line"].data)
+    with pytest.raises(ValueError, match="in_sample_preferences must be True or False, got 'no'"):
+        detector.set_params(in_sample_preferences="no").fit(SCENES["line"].data)
 
 
 def test_the_papers_detector_keeps_its_simple_labels():
     scene = SCENES["line"]
-    detector = PIF("line", sigma=0.008, random_state=0).fit(scene.data)
+    detector = PreferenceIsolationForest.paper("line", sigma=0.008, random_state=0).fit(scene.data)
     assert 0.1 < np.mean(detector.labels_ == -1) < 0.6
     assert len(detector.structures_) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "scenes"), [(200, 40), (400, 12), (1600, 4)])
 def test_new_points_are_judged_like_training_points(n, scenes):
     """Fit on half: normal points of both halves are flagged equally often, to 5 points in 100."""

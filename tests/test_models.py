@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import tracemalloc
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 import naive
 from piforest._random import Stream
 from piforest.families import get_family
-from piforest.models import ModelSet, draw_models, own_models
+from piforest.models import draw_models
 from piforest.sampling import get_sampler, resolve_sampler
 
 UNIFORM = get_sampler("uniform")
@@ -89,46 +88,6 @@ def test_results_do_not_depend_on_the_bytes_of_a_chunk(monkeypatch):
     assert models.params.flags.f_contiguous
     assert again.params.flags.f_contiguous
     assert degenerate == as_many > 0
-
-
-def naive_own_models(models):
-    """For each content of a sampled row the models that it is a sample of."""
-    found, first = {}, 0
-    for part in models:
-        numbers = np.unique(part.samples)
-        for k, sample in enumerate(part.samples):
-            for row in sample:
-                content = tuple(part.points[np.searchsorted(numbers, row)] + 0.0)
-                found.setdefault(content, []).append(first + k)
-        first += len(part)
-    return {content: sorted(columns) for content, columns in found.items()}
-
-
-def test_a_row_is_found_among_the_samples_by_its_content():
-    X = np.random.default_rng(0).normal(size=(25, 2))
-    X[10:14] = X[3]  # points of equal content
-    X[4], X[5] = [0.0, 1.0], [-0.0, 1.0]
-    models = [draw(X, 40, "circle")[0], draw(X, 30, "line")[0]]
-    own, expected = own_models(models), naive_own_models(models)
-    starts, ends = own.of(X)
-    for x, start, end in zip(X, starts, ends):
-        assert own.columns[start:end].tolist() == expected.get(tuple(x + 0.0), [])
-    starts, ends = own.of(X + 1e-9)
-    assert (starts == ends).all()
-
-
-def test_an_index_of_samples_is_far_smaller_than_the_samples():
-    rng, m, k = np.random.default_rng(0), 400, 200
-    points = rng.normal(size=(k + 50, k))
-    samples = np.array([rng.permutation(len(points))[:k] for _ in range(m)])
-    ones = np.ones(m)
-    models = ModelSet(get_family("hyperplane"), np.zeros((m, 2 * k)), samples, points, ones, ones)
-    tracemalloc.start()
-    own = own_models([models])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert len(own.columns) == m * k
-    assert peak < 10e6 < samples.size * k * 8 / 10
 
 
 def test_fewer_models_keep_the_first_ones():

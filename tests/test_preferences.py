@@ -9,9 +9,11 @@ import naive
 from piforest import PreferenceEmbedding
 from piforest._random import Stream
 from piforest._rows import sparse_rows, stack, stacked_csr
-from piforest.families import get_family, list_families
-from piforest.models import block_rows, draw_models, own_models
+from piforest.families import extent, get_family, list_families
+from piforest.membership import sample_membership
+from piforest.models import draw_models
 from piforest.preferences import Gaussian, Preferences, resolve_kernel
+from piforest.residuals import block_rows
 from piforest.sampling import get_sampler
 from scenes import on_one_model
 
@@ -36,13 +38,15 @@ def dense(rows):
     return (rows.to_csr().toarray() * 127).round().astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 @pytest.mark.parametrize("kernel", ["gaussian", "paper", "binary"])
 def test_preferences_equal_the_naive_ones(name, kernel):
-    X = noisy(name)
-    models = models_of(name, X, sigma=0.4)
+    sigma = 0.05 * extent(get_family(name), on_one_model(name))
+    X = noisy(name, noise=sigma)
+    models = models_of(name, X, sigma=sigma)
     P = embed(X, [models], resolve_kernel(kernel))
-    expected = naive.preferences(naive.residuals(name, X, models.params), 0.4, kernel)
+    expected = naive.preferences(naive.residuals(name, X, models.params), sigma, kernel)
     assert 0 < np.count_nonzero(expected) < expected.size
     assert np.array_equal(dense(P), expected)
 
@@ -102,11 +106,11 @@ def test_a_row_does_not_depend_on_its_batch(rows):
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "paper"])
-def test_room_grows_where_preferences_are_denser_than_expected(kernel, monkeypatch):
+def test_arrays_grow_where_preferences_are_denser_than_expected(kernel, monkeypatch):
     X = noisy("circle", 100, noise=0.1)
     models = models_of("circle", X, sigma=2.0)
     expected = naive.preferences(naive.residuals("circle", X, models.params), 2.0, kernel)
-    monkeypatch.setattr("piforest.models._TABLE_BYTES", 0)  # eight rows at a time
+    monkeypatch.setattr("piforest.residuals._TABLE_BYTES", 0)  # eight rows at a time
     monkeypatch.setattr("piforest.preferences._DENSE", 0)
     monkeypatch.setattr("piforest.preferences._ENOUGH", 500)
     found = embed(X, [models], resolve_kernel(kernel))
@@ -215,15 +219,16 @@ def test_a_kernels_own_cutoff_is_used():
     assert np.array_equal(P > 0, (R <= 0.5) & (np.floor(127 * np.exp(-R / 0.1) + 0.5) > 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
-def test_own_votes_are_told_by_content(name):
+def test_in_sample_preferences_are_told_by_content(name):
     X = noisy(name)
     X[7] = X[30]
     models = models_of(name, X, sigma=0.4)
-    own = own_models([models])
+    own = sample_membership([models])
     P = embed(X, [models], resolve_kernel("gaussian"), own)
     everything = naive.preferences(naive.residuals(name, X, models.params), 0.4, "gaussian")
-    expected = naive.without_own_votes(everything, X, models.samples)
+    expected = naive.without_in_sample_preferences(everything, X, models.samples)
     assert np.array_equal(dense(P), expected)
     assert expected.sum() < everything.sum()
     assert np.array_equal(dense(P)[7], dense(P)[30])
@@ -233,14 +238,14 @@ def test_own_votes_are_told_by_content(name):
     assert (np.diff(own.of(-np.abs(X) * 0.0), axis=0) == 0).all()
 
 
-def test_own_votes_of_several_families_are_numbered_one_after_the_other():
+def test_in_sample_preferences_of_several_families_are_numbered_one_after_the_other():
     X = noisy("circle")
     line, circle = models_of("line", X, 20), models_of("circle", X, 30)
     gaussian = resolve_kernel("gaussian")
-    both = dense(embed(X, [line, circle], gaussian, own_models([line, circle])))
+    both = dense(embed(X, [line, circle], gaussian, sample_membership([line, circle])))
     for part, columns in ((line, slice(0, 20)), (circle, slice(20, 50))):
         assert np.array_equal(
-            both[:, columns], dense(embed(X, [part], gaussian, own_models([part])))
+            both[:, columns], dense(embed(X, [part], gaussian, sample_membership([part])))
         )
 
 

@@ -67,6 +67,7 @@ def test_chosen_are_the_rows_with_the_smallest_words(n, size):
     assert np.array_equal(_random.choose(Stream(7), n, size), smallest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 500, 6000])
 def test_few_of_many_are_those_that_words_name_first(size):
     named = []

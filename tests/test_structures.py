@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 import naive
-from piforest import PIF, PreferenceIsolationForest
+from piforest import PreferenceIsolationForest
 from piforest._random import Stream
+from piforest.bands import full_band_table
 from piforest.datasets import make_circles, make_lines, make_motion_pair
 from piforest.families import get_family
+from piforest.membership import sample_membership
 from piforest.models import draw_models
 from piforest.sampling import get_sampler
 from piforest.structures import (
-    Bank,
+    BandCounts,
     find_structures,
     greedy,
     greedy_structures,
@@ -29,9 +31,10 @@ SCENES = {
 def bank_of(name, n_models=300):
     X = SCENES[name].data
     models, _ = draw_models(X, get_family(name), get_sampler("mixed"), n_models, Stream(1))
-    return Bank(X, models)
+    return BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reach", [2.0, 3.0])
 @pytest.mark.parametrize("name", SCENES)
 def test_greedy_selection_equals_the_naive_one(name, reach):
@@ -46,7 +49,7 @@ def test_greedy_selection_equals_the_naive_one(name, reach):
     assert len(found) == len(expected) > 0
     for structure, (model, width, ratio) in zip(found, expected):
         assert np.array_equal(structure.params, models.params[model])
-        assert structure.width == width
+        assert structure.half_width == width
         assert structure.log_ratio == pytest.approx(ratio)
 
 
@@ -65,7 +68,7 @@ def test_the_structures_of_a_scene_are_found_with_their_points(name):
         assert structure.support == len(truth)
         seen.add(int(label))
         distances = structure.residuals(scene.data[structure.members])
-        assert (distances <= 3 * structure.width).all()
+        assert (distances <= 3 * structure.half_width).all()
     assert len(seen) == len(found)
     assert detector.structures_ is found
     ratios = [structure.log_ratio for structure in found]
@@ -84,7 +87,7 @@ def test_two_lines_are_not_taken_for_one_wide_one():
     X = np.column_stack([t, 0.01 * side + rng.normal(0, 0.001, 200)])
     X = np.vstack([X, rng.uniform([0, -0.5], [1, 0.5], (60, 2))])
     models, _ = draw_models(X, get_family("line"), get_sampler("mixed"), 2600, Stream(0))
-    bank = Bank(X, models)
+    bank = BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
     everything = np.ones(len(X), bool)
     ((_, _, merged, _),) = greedy([bank], everything, 3.0)
     (_, _, first, _), (_, _, second, _) = greedy([bank], everything, 3.0, ahead=True)
@@ -95,7 +98,9 @@ def test_members_are_rows_of_the_training_data_beyond_the_pool():
     scene = SCENES["line"]
     detector = PreferenceIsolationForest("line", pool_size=200, random_state=0).fit(scene.data)
     for structure in detector.structures_:
-        assert (structure.residuals(scene.data[structure.members]) <= 3 * structure.width).all()
+        assert (
+            structure.residuals(scene.data[structure.members]) <= 3 * structure.half_width
+        ).all()
     assert max(each.members.max() for each in detector.structures_) > 200
 
 
@@ -127,7 +132,7 @@ def test_reasons_name_the_nearest_structures():
     assert off.nearest[0].sigmas > 10
     assert [each.sigmas for each in off.nearest] == sorted(each.sigmas for each in off.nearest)
     assert f"{off.nearest[0].sigmas:.3g} sigmas" in off.text
-    assert f"threshold {-detector.offset_:.3f}" in off.text
+    assert f"threshold {detector.threshold_:.3f}" in off.text
     detector.set_threshold(0.0)
     assert "but it shares too little" in detector.explain(scene.data[:1])[0].text
     detector.set_threshold(1.0)
@@ -137,11 +142,14 @@ def test_reasons_name_the_nearest_structures():
 def test_reasons_are_given_where_no_structure_is_found():
     X = np.random.default_rng(0).uniform(size=(40, 4)) * 300
     with np.errstate(all="ignore"):
-        detector = PIF("fundamental", sigma=1.0, n_models=50, random_state=0).fit(X)
+        detector = PreferenceIsolationForest.paper(
+            "fundamental", sigma=1.0, n_models=50, random_state=0
+        ).fit(X)
     assert detector.structures_ == []
     assert "no structure was found" in detector.explain(X[:1])[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 5])
 def test_repeated_points_make_no_structures(times):
     scene = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0)

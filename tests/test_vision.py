@@ -14,7 +14,7 @@ cv2 = pytest.importorskip("cv2")
 
 
 def right(pair, X, within=3.0):
-    """(n,) which matches obey the homography of a plane, by OpenCV from the scene's own."""
+    """(n,) which matches obey the homography of a plane, by OpenCV from the true matches."""
     errors = []
     for k in range(1, pair.target.max() + 1):
         true = pair.data[pair.target == k]
@@ -31,19 +31,19 @@ def pair():
 
 @pytest.fixture(scope="module")
 def matched(pair):
-    """All nearest descriptors, many of them of other places."""
+    """All nearest descriptors, many of them false matches."""
     return match_images(*pair.images, ratio=1.0)
 
 
-def test_right_matches_of_images_are_told_from_wrong_ones(pair, matched):
+def test_true_matches_of_images_are_separated_from_false_ones(pair, matched):
     truth = right(pair, matched.X)
-    assert 0.2 < np.mean(~truth) < 0.8  # enough of both to be told apart
+    assert 0.2 < np.mean(~truth) < 0.8  # enough of both
     kept = filter_matches(matched.X[:, :2], matched.X[:, 2:], family="homography", random_state=0)
     assert roc_auc_score(~truth, kept.scores) > 0.97
     assert np.mean(truth[kept.mask]) > 0.95
     assert np.mean(kept.mask[truth]) > 0.95
     assert np.array_equal(kept.mask, kept.detector.predict(kept.X) == 1)
-    # The descriptors alone tell less.
+    # The descriptors alone are worse.
     assert roc_auc_score(~truth, matched.ratio) < roc_auc_score(~truth, kept.scores)
 
 
@@ -60,7 +60,7 @@ def test_keypoints_arrays_and_pairs_give_the_same(matched):
     pairs = np.column_stack([np.arange(n), np.arange(n)[::-1]])
     for given in (
         (*keypoints, matches),
-        (*keypoints, [(each, each) for each in matches]),  # as knnMatch gives them
+        (*keypoints, [(each, each) for each in matches]),  # as knnMatch returns them
         (keypoints[0], second[::-1], pairs),
         (first, second[::-1], pairs.astype(np.uint32)),  # as COLMAP stores them
         (first[:, None], second[::-1][:, None], pairs.tolist()),  # OpenCV's (n, 1, 2)
@@ -70,7 +70,8 @@ def test_keypoints_arrays_and_pairs_give_the_same(matched):
         assert np.array_equal(got.mask, expected.mask)
 
 
-def test_motions_in_space_are_the_default():
+@pytest.mark.slow
+def test_fundamental_matrices_are_the_default():
     pair = make_motion_pair(2, random_state=1)
     kept = filter_matches(pair.data[:, :2], pair.data[:, 2:], random_state=0)
     assert kept.detector.models_[0].family.name == "fundamental"
@@ -90,20 +91,21 @@ def test_options_reach_the_detector(pair):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((np.ones((3, 2)), np.ones((4, 2))), "points1 has 3 points and points2 has 4"),
-        ((np.ones((3, 3)), np.ones((3, 2))), r"points1 must be points \(n, 2\)"),
+        ((np.ones((3, 2)), np.ones((4, 2))), "the same length without matches, got 3 and 4"),
+        ((np.ones((3, 3)), np.ones((3, 2))), r"points1 must have shape \(n, 2\)"),
         ((np.ones((3, 2)), np.ones((3, 2)), [(0, 3)]), "into points2 must be row numbers"),
         ((np.ones((3, 2)), np.ones((3, 2)), [(0, 1, 2)]), "pairs of indices"),
-        ((np.ones((3, 2)), np.ones((3, 2)), []), "no matches to filter"),
-        (([], []), "no matches to filter"),
+        ((np.ones((3, 2)), np.ones((3, 2)), []), "at least one match is needed, got 0"),
+        (([], []), "at least one match is needed, got 0"),
         ((np.ones((3, 2)), np.ones((3, 2))), "needs at least 8 matches, got 3"),
     ],
 )
-def test_what_cannot_be_filtered_is_named(arguments, message):
+def test_matches_that_cannot_be_filtered_raise_an_error(arguments, message):
     with pytest.raises(ValueError, match=message):
         filter_matches(*arguments)
 
 
+@pytest.mark.slow
 def test_the_ratio_and_mutual_tests_drop_matches(pair, matched):
     strict = match_images(*pair.images, ratio=0.7)
     both = match_images(*pair.images, ratio=0.7, mutual=True)
@@ -117,10 +119,11 @@ def test_the_ratio_and_mutual_tests_drop_matches(pair, matched):
     assert {tuple(row) for row in match_images(*pair.images, ratio=1.0, mutual=True).X} == turned
 
 
-def test_a_match_stands_once(matched):
+def test_matches_are_not_repeated(matched):
     assert len(np.unique(matched.X, axis=0)) == len(matched.X)
 
 
+@pytest.mark.slow
 def test_images_may_be_grey_or_files_and_of_other_sizes(pair, tmp_path):
     first, second = pair.images
     cv2.imwrite(str(tmp_path / "ä b.png"), first[:, :, ::-1])
@@ -135,7 +138,7 @@ def test_images_may_be_grey_or_files_and_of_other_sizes(pair, tmp_path):
     assert len(found.X) > 20
 
 
-def test_nothing_is_matched_with_an_image_of_nothing(pair):
+def test_an_image_without_features_has_no_matches(pair):
     blank = np.full((80, 100), 127, np.uint8)
     for images in ((pair.images[0], blank), (blank, pair.images[0])):
         found = match_images(*images)
@@ -143,13 +146,13 @@ def test_nothing_is_matched_with_an_image_of_nothing(pair):
         assert found.ratio.shape == (0,)
 
 
-def test_what_is_no_image_is_named(tmp_path):
+def test_files_that_are_no_images_raise_an_error(tmp_path):
     (tmp_path / "a.png").write_text("no image")
     (tmp_path / "empty.png").touch()
     for name in ("a.png", "empty.png"):
-        with pytest.raises(ValueError, match=f"{name} is no image that OpenCV can read"):
+        with pytest.raises(ValueError, match=f"{name} is not an image that OpenCV can read"):
             read_image(tmp_path / name)
-    with pytest.raises(FileNotFoundError, match="there is no image"):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
         read_image(tmp_path / "b.png")
     with pytest.raises(ValueError, match=r"of bytes \(uint8\), got float64"):
         match_images(np.ones((9, 9)), np.ones((9, 9)))
@@ -157,7 +160,7 @@ def test_what_is_no_image_is_named(tmp_path):
         match_images(tmp_path / "a.png", tmp_path / "a.png", ratio=2)
 
 
-def test_without_opencv_it_is_said_what_to_install(monkeypatch):
+def test_without_opencv_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(ImportError, match=r"pip install 'piforest\[vision\]'"):
         match_images("a.png", "b.png")

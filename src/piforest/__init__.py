@@ -3,8 +3,8 @@
 The public names are imported when they are first used, so that
 ``import piforest`` itself costs nothing:
 
-- `PreferenceIsolationForest`: the detector, with good defaults
-- `PIF`: the algorithm of the paper, to the letter
+- `PreferenceIsolationForest`: the detector, with good defaults; `.paper(...)` is the
+  algorithm of the paper
 - `PreferenceEmbedding`: points to sparse preferences, a transformer
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
 - `RejectAnomalies`: drops anomalous rows inside a pipeline
@@ -25,39 +25,65 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
-    "PIF",
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",
     "VoronoiForest",
+    "bands",
     "checks",
     "datasets",
     "estimate_sigma",
+    "explain",
     "families",
+    "findings",
+    "fitted",
+    "forest",
     "load",
     "metrics",
+    "models",
     "plots",
+    "preferences",
     "protocols",
+    "report",
     "sampling",
+    "structures",
+    "typing",
     "vision",
 ]
 
-_MODULES = (
-    "checks",
-    "datasets",
-    "families",
-    "metrics",
-    "plots",
-    "protocols",
-    "sampling",
-    "vision",
-)
+# Where objects are; all other names are modules.
+_OBJECTS = {
+    "PreferenceEmbedding": "estimators",
+    "PreferenceIsolationForest": "estimators",
+    "RejectAnomalies": "estimators",
+    "VoronoiForest": "estimators",
+    "estimate_sigma": "bands",
+    "load": "estimators",
+}
 
 if TYPE_CHECKING:
-    from . import checks, datasets, families, metrics, plots, protocols, sampling, vision
+    from . import (
+        bands,
+        checks,
+        datasets,
+        explain,
+        families,
+        findings,
+        fitted,
+        forest,
+        metrics,
+        models,
+        plots,
+        preferences,
+        protocols,
+        report,
+        sampling,
+        structures,
+        typing,
+        vision,
+    )
     from .bands import estimate_sigma
     from .estimators import (
-        PIF,
         PreferenceEmbedding,
         PreferenceIsolationForest,
         RejectAnomalies,
@@ -69,10 +95,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'piforest' has no attribute {name!r}")
-    if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
-    place = ".bands" if name == "estimate_sigma" else ".estimators"
-    return getattr(importlib.import_module(place, __name__), name)
+    if name in _OBJECTS:
+        return getattr(importlib.import_module(f".{_OBJECTS[name]}", __name__), name)
+    return importlib.import_module(f".{name}", __name__)
 
 
 def __dir__() -> list[str]:

@@ -101,7 +101,9 @@ class Stream:
     key: int
 
     @classmethod
-    def from_random_state(cls, random_state: Any) -> Stream:
+    def from_random_state(
+        cls, random_state: int | np.random.RandomState | np.random.Generator | None
+    ) -> Stream:
         """An int is the seed itself; None asks the system; a generator is drawn from.
 
         The global state of `numpy.random` is never read or changed.
@@ -122,6 +124,7 @@ class Stream:
         return cls(seed).child("piforest")
 
     def child(self, *path: int | str) -> Stream:
+        """The stream of a name, a number or several of them."""
         key = self.key
         for step in path:
             if isinstance(step, str):

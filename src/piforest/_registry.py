@@ -10,9 +10,9 @@ from typing import Any
 from ._validation import unknown_name
 
 
-def keeps_up(kind: type, extra: str, base: str) -> bool:
-    """Does the member `extra` of a class know of its member `base`? Not if a subclass changed
-    `base` alone."""
+def overrides_consistently(kind: type, extra: str, base: str) -> bool:
+    """Whether the member `extra` of a class agrees with its member `base`. It does not if a
+    subclass overrides `base` alone."""
     owner = {}
     for each in reversed(kind.__mro__):
         owner.update({name: each for name in (extra, base) if name in vars(each)})

@@ -51,11 +51,11 @@ class SparseRows:
 
     @property
     def exact(self) -> bool:
-        """Are products integers, so that no order of summation can change them?"""
+        """Whether products are integers, which no order of summation can change."""
         return self.data.dtype == np.int8
 
-    def is_sound(self) -> bool:
-        """Does every index point somewhere? For rows read from a file."""
+    def is_valid(self) -> bool:
+        """Whether all indices are in range and ascend; for rows read from a file."""
         if not (
             self.indptr.ndim == self.indices.ndim == self.data.ndim == 1
             and len(self.indptr) > 0
@@ -107,7 +107,7 @@ def stacked_csr(parts: Iterable[SparseRows], n: int) -> scipy.sparse.csr_array:
         np.divide(part.data, unit, out=data, casting="unsafe", dtype=np.float32)
 
     # 32-bit where it fits: several scikit-learn estimators take nothing else.
-    rows = _gathered(
+    rows = _collect(
         parts, n, put, lambda part: (np.int32 if part.n_columns <= 2**31 else np.int64, np.float32)
     )
     short = rows.indices.dtype == np.int32 and rows.indptr[-1] < 2**31
@@ -122,17 +122,19 @@ def stack(parts: Iterable[SparseRows], n: int) -> SparseRows:
     def put(part: SparseRows, indices: NDArray[Any], data: NDArray[Any]) -> None:
         indices[:], data[:] = part.indices, part.data
 
-    return _gathered(parts, n, put, lambda part: (part.indices.dtype, part.data.dtype))
+    return _collect(parts, n, put, lambda part: (part.indices.dtype, part.data.dtype))
 
 
-def _gathered(
+def _collect(
     parts: Iterable[SparseRows],
     n: int,
     put: Callable[[SparseRows, NDArray[Any], NDArray[Any]], None],
     dtypes: Callable[[SparseRows], tuple[Any, Any]],
 ) -> SparseRows:
-    """Each part is put where it belongs as soon as it comes, and let go: meanwhile threads work
-    on the next ones. dtypes: of the columns and the values, for a part."""
+    """Copy each part into place as soon as it arrives, while threads work on the next ones.
+
+    dtypes: of the columns and the values, for a part.
+    """
     counts, done, end = [], 0, 0
     for part in parts:
         if done == 0:
@@ -142,17 +144,17 @@ def _gathered(
         done += len(part)
         start, end = end, end + len(part.data)
         if end > len(data):
-            # What the rows so far let expect, and a little more; pages that are never written
+            # Extrapolated from the rows so far, and a little more; pages that are never written
             # to take no memory.
             size = end + int(1.1 * (n - done) * end / done)
-            indices, data = longer(indices, start, size), longer(data, start, size)
+            indices, data = grow_array(indices, start, size), grow_array(data, start, size)
         put(part, indices[start:end], data[start:end])
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
     return SparseRows(indptr, indices[:end], data[:end], n_columns)
 
 
-def longer(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
-    """Room for `size` entries, the first `used` of them as in `array`."""
-    room = np.empty(size, array.dtype)
-    room[:used] = array[:used]
-    return room
+def grow_array(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
+    """A copy with space for `size` entries, the first `used` of them as in `array`."""
+    grown = np.empty(size, array.dtype)
+    grown[:used] = array[:used]
+    return grown

@@ -20,8 +20,8 @@ _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
 
 
 @contextmanager
-def allowing(n_jobs: int | None) -> Iterator[None]:
-    """Let what is called within, and cannot be told otherwise, use so many threads."""
+def thread_limit(n_jobs: int | None) -> Iterator[None]:
+    """The number of threads for code within that has no parameter for it."""
     before = _n_jobs.set(n_jobs)
     try:
         yield
@@ -30,7 +30,7 @@ def allowing(n_jobs: int | None) -> Iterator[None]:
 
 
 def allowed() -> int:
-    """How many threads may be used here; one, unless `allowing` says otherwise."""
+    """How many threads may be used here; one, unless `thread_limit` says otherwise."""
     return int(effective_n_jobs(_n_jobs.get()))
 
 

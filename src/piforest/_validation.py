@@ -1,4 +1,4 @@
-"""The only place where user input becomes arrays, and the wording of every error.
+"""Checks of parameters and arrays that several modules share.
 
 An error names the parameter, the rule, the value and the way out.
 """
@@ -29,17 +29,10 @@ def warn_user(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
-# What fit sets beside the attributes that end with an underscore.
-_HIDDEN = (
-    "_key", "_known", "_n_training", "_on_device", "_own", "_points", "_pool_rows",
-    "_subset_points", "_training",
-)  # fmt: skip
-
-
 def forget_fit(estimator: Any) -> None:
-    """Drop what an earlier fit left, so that a fit that fails leaves an unfitted estimator and
-    not a mixture of two."""
-    for name in [name for name in vars(estimator) if name.endswith("_") or name in _HIDDEN]:
+    """Drop the results of an earlier fit, so that a fit that fails leaves an unfitted estimator
+    and not a mixture of two."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
 
 
@@ -66,7 +59,7 @@ def check_tensor(X: Any, n_features: int) -> None:
         raise ValueError("X contains NaN or infinity; drop or fill these rows.")
 
 
-def on_cpu_only(kind: str, given: Any, known: Sequence[str]) -> ValueError:
+def cpu_only_error(kind: str, given: Any, known: Sequence[str]) -> ValueError:
     """What a device other than the CPU does not know."""
     return ValueError(
         f"{kind} {getattr(given, 'name', given)!r} is computed on the CPU only; use device='cpu', "
@@ -170,13 +163,12 @@ def check_forest_shape(n_estimators: Any, max_samples: Any, branching: Any, pool
 def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
     """Enough columns, then enough rows, for the family to be solved at all; then its own word."""
     n, d = X.shape
-    rows = "matches" if getattr(family, "views", 1) == 2 else "points"
-    row = getattr(family, "row", "")
-    layout = f": rows {row}" if row else ""
+    layout = getattr(family, "layout", None)
+    what = "matches" if getattr(layout, "kind", "points") == "matches" else "points"
+    rows = "" if layout is None else f": rows {layout}"
     if family.n_features is not None and d != family.n_features:
         raise ValueError(
-            f"family {family.name!r} needs {family.n_features} columns{layout}; "
-            f"X has {d} feature(s)."
+            f"family {family.name!r} needs {family.n_features} columns{rows}; X has {d} feature(s)."
         )
     if family.codimension(d) < 1:
         enough = (c for c in range(d + 1, d + 1000) if family.codimension(c) >= 1)
@@ -184,11 +176,11 @@ def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
         if least is None:
             raise ValueError(f"codimension({d}) of family {family.name!r} must be at least 1.")
         raise ValueError(
-            f"family {family.name!r} needs at least {least} columns{layout}; X has {d} feature(s)."
+            f"family {family.name!r} needs at least {least} columns{rows}; X has {d} feature(s)."
         )
     size = check_integer(f"sample_size of family {family.name!r}", family.sample_size(d), 1)
     if n < size:
-        raise ValueError(f"family {family.name!r} needs at least {size} {rows}, got {n}.")
+        raise ValueError(f"family {family.name!r} needs at least {size} {what}, got {n}.")
     complaint = family.complaint(X) if hasattr(family, "complaint") else None
     if complaint is not None:
         raise ValueError(complaint)
@@ -336,9 +328,8 @@ def check_no_strings(metric: str, X: Any) -> None:
         )
 
 
-def check_same_columns(a: int, b: int) -> None:
-    if a != b:
-        raise ValueError(f"the rows of A and B must have the same columns, got {a} and {b}.")
+def different_columns(a: int, b: int) -> ValueError:
+    return ValueError(f"the rows of A and B must have the same columns, got {a} and {b}.")
 
 
 def check_same_kind(fitted_on_objects: bool, objects: Any) -> None:

@@ -1,9 +1,8 @@
-"""How wide and how telling is each model; how large is sigma?
+"""The band of each model: its width, its evidence, and from these the noise sigma.
 
-A band around a good model is more populated than its surroundings, most
-strikingly so at the width of the noise. Over a grid of half-widths w, a model's
-log-likelihood ratio compares the number of points in its band with the number
-expected if the points of the widest band were spread evenly over it: an
+The band around a good model is denser than its surroundings, most of all at the width of the
+noise. For each half-width w of a grid, the log-likelihood ratio compares the number of points in
+the band with the number expected if the points of the widest band were spread evenly over it: an
 a-contrario test that needs no threshold.
 """
 
@@ -13,17 +12,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
-from ._kernels import scales as kernels
+from ._kernels import bands as kernels
 from ._random import Stream, choose
 from ._threads import in_threads
 from ._validation import check_family_fits, check_integer, check_magnitude, warn_user
 from .families import extent, resolve_family
-from .models import ModelSet, OwnModels, draw_models, own_models, residual_blocks
+from .membership import SampleMembership, sample_membership
+from .models import ModelSet, draw_models
 from .protocols import Floats, Ints, ModelFamily
+from .residuals import residual_blocks
 from .sampling import resolve_sampler
+from .typing import RandomStateLike
+
+__all__ = ["Bands", "estimate_sigma"]
 
 Table = NDArray[np.uint8]
 
@@ -31,38 +35,39 @@ Table = NDArray[np.uint8]
 WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)
 _BLOCK = 256
 _TABLE_BYTES = 64 * 2**20
-_BEST = 0.02  # the share of models that show the noise
-_EXPECTED_AT_LEAST = 0.001
-# So many bands are expected by chance to be as striking as one that counts.
-_BY_CHANCE = 1e-3
+_BEST = 0.02  # the share of models that sigma is estimated from
+_LEAST_EXPECTED = 0.001
+# The expected number of false discoveries among all models and widths.
+_FALSE_DISCOVERIES = 1e-3
 
 
 def least_ratio(n_models: int) -> float:
-    """The log ratio that chance reaches once in a thousand times, for all models and widths."""
-    return float(np.log(n_models * len(WIDTHS) / _BY_CHANCE))
+    """The log ratio that chance reaches in one data set of a thousand, over all models and
+    widths."""
+    return float(np.log(n_models * len(WIDTHS) / _FALSE_DISCOVERIES))
 
 
 @dataclass(frozen=True)
 class Bands:
-    """What the data say about each model's band."""
+    """The band of each model, as measured on the data."""
 
     sigma: float
-    """the noise of the structures; nan if no band is more populated than its surroundings"""
-    width: Floats
-    """(m,) the half-width at which the band is most striking"""
+    """the noise of the structures; nan if no band is denser than its surroundings"""
+    half_width: Floats
+    """(m,) the half-width of largest log-likelihood ratio"""
     ratio: Floats
     """(m,) the log-likelihood ratio there"""
     gain: Floats
-    """(m,) the same for each point of the band: how telling the model is"""
+    """(m,) the same per point of the band"""
 
     @property
     def least_ratio(self) -> float:
-        """Above this, a band is not the work of chance."""
+        """A band with a larger ratio is not due to chance."""
         return least_ratio(len(self.ratio))
 
 
 class BandTable(NamedTuple):
-    """Which band of every model every point lies in, and how many lie in each."""
+    """For every point and model, the narrowest band that holds the point; and the counts."""
 
     widths: Floats
     """(15,)"""
@@ -80,7 +85,7 @@ def widths_of(family: ModelFamily, X: Floats) -> Floats:
 def measure_bands(
     X: Floats,
     models: ModelSet,
-    own: OwnModels,
+    membership: SampleMembership,
     widths: Floats,
     *,
     n_jobs: int | None = None,
@@ -88,15 +93,37 @@ def measure_bands(
 ) -> tuple[Bands, BandTable | None]:
     """The bands of all models, from the rows of X. O(n m).
 
-    A row has no say about the models that it was a sample of, told by its content. keep:
-    return the table of bands too, if it is not too large.
+    A row does not count for the models that it is a sample of. keep: also return the table of
+    bands, unless it is too large.
     """
     keep = keep and fits_table(len(X), len(models))
     bins = np.empty((len(X), len(models)), np.uint8) if keep else None
+    counts = _count_bands(X, models, membership, widths, n_jobs, bins)
+    found = bands_of(counts, widths, models, models.family.codimension(X.shape[1]))
+    return found, None if bins is None else BandTable(widths, bins, counts)
+
+
+def full_band_table(
+    X: Floats, models: ModelSet, membership: SampleMembership, n_jobs: int | None = None
+) -> BandTable:
+    """The bands of all rows of X, whatever the size of the table."""
+    widths, bins = widths_of(models.family, X), np.empty((len(X), len(models)), np.uint8)
+    return BandTable(widths, bins, _count_bands(X, models, membership, widths, n_jobs, bins))
+
+
+def _count_bands(
+    X: Floats,
+    models: ModelSet,
+    membership: SampleMembership,
+    widths: Floats,
+    n_jobs: int | None,
+    bins: Table | None,
+) -> Any:
+    """(15, m) the number of rows in each band; bins (n, m) is filled if there is one."""
     starts = range(0, len(X), _BLOCK)
     blocks = (
         (
-            X[start : start + _BLOCK], models, widths, own,
+            X[start : start + _BLOCK], models, widths, membership,
             None if bins is None else bins[start : start + _BLOCK],
         )
         for start in starts
@@ -104,20 +131,19 @@ def measure_bands(
     counts = new_counts(models)
     for part in in_threads(_block_counts, blocks, n_jobs, len(starts)):
         counts += part
-    found = bands_of(counts, widths, models, models.family.codimension(X.shape[1]))
-    return found, None if bins is None else BandTable(widths, bins, counts)
+    return counts
 
 
 def fits_table(n: int, m: int) -> bool:
-    """Is a table of the bands of n points and m models small enough to be kept?"""
+    """Whether the table of bands of n points and m models is small enough to be kept."""
     return n * m <= _TABLE_BYTES
 
 
 def _block_counts(
-    X: Floats, models: ModelSet, widths: Floats, own: OwnModels, table: Table | None
+    X: Floats, models: ModelSet, widths: Floats, membership: SampleMembership, table: Table | None
 ) -> Any:
     counts = new_counts(models)
-    count_bins(band_table(X, models, widths, own, table), np.arange(len(X)), 1, counts)
+    count_bins(band_bins(X, models, widths, membership, table), np.arange(len(X)), 1, counts)
     return counts
 
 
@@ -127,29 +153,33 @@ def count_bins(bins: Table, rows: Ints, sign: int, counts: Any) -> None:
 
 
 def new_counts(models: ModelSet) -> Any:
-    """(15, m) zeros: how many points lie in each band of each model."""
+    """(15, m) zeros, for the number of points in each band of each model."""
     return np.zeros((len(WIDTHS), len(models)), np.int32)
 
 
 def within(counts: Any) -> Any:
-    """(15, m) how many points lie within each width."""
+    """(15, m) the number of points within each half-width."""
     return np.ascontiguousarray(np.cumsum(counts[::-1], axis=0, dtype=np.int32)[::-1])
 
 
-def band_table(
-    X: Floats, models: ModelSet, widths: Floats, own: OwnModels, out: Table | None = None
+def band_bins(
+    X: Floats,
+    models: ModelSet,
+    widths: Floats,
+    membership: SampleMembership,
+    out: Table | None = None,
 ) -> Table:
-    """(n, m) the narrowest band of each model that each row lies in; NO_BAND for none, and for
-    the models that the row was a sample of."""
+    """(n, m) the narrowest band of each model that holds each row; NO_BAND for none, and for the
+    models that the row is a sample of."""
     table = np.empty((len(X), len(models)), np.uint8) if out is None else out
-    starts, ends = own.of(X)
+    starts, ends = membership.of(X)
     for rows, R in residual_blocks(X, [models]):
-        kernels.band_bins(R, widths, starts[rows], ends[rows], own.columns, table[rows])
+        kernels.band_bins(R, widths, starts[rows], ends[rows], membership.columns, table[rows])
     return table
 
 
 def bands_of(counts: Any, widths: Floats, models: ModelSet, codimension: int) -> Bands:
-    """From how many points lie in each band of each model, (15, m)."""
+    """Bands from the counts (15, m)."""
     inside = within(counts)
     ratios = log_likelihood_ratios(inside, codimension)
     at, each = np.argmax(ratios, axis=0), np.arange(len(models))
@@ -165,31 +195,31 @@ def bands_of(counts: Any, widths: Floats, models: ModelSet, codimension: int) ->
 def log_likelihood_ratios(inside: Ints, codimension: int) -> Floats:
     """(w, m): k ln(k / E) - (k - E) where the band holds more than expected, else 0.
 
-    inside (w, m): k, the points of each band without the model's own sample; E is what an
-    even spread of the widest band's points gives.
+    inside (w, m): k, the points of each band without the model's own sample. E is the expected
+    number if the points of the widest band were spread evenly.
     """
     ratios = np.empty(inside.shape)
     shares, logs = (WIDTHS / WIDTHS[0]) ** codimension, np.empty((2, 1 + inside[0].max(initial=0)))
-    kernels.log_ratios(inside, shares, _EXPECTED_AT_LEAST, *logs, ratios)
+    kernels.log_ratios(inside, shares, _LEAST_EXPECTED, *logs, ratios)
     return ratios
 
 
 def kernel_scales(
     bands: Bands, scale: str, sigma: float | None, estimate: float | None = None
 ) -> Floats:
-    """(m,) the kernel's sigma for each model; sigma where it is given, else the estimate (that
-    of these bands, if there is no other).
+    """(m,) the kernel's sigma for each model.
 
-    "fixed": sigma for all. "own": half the model's width. "adaptive": between the two,
-    the geometric mean where sigma is given, else nine tenths of the way to the own.
+    "fixed": sigma where it is given, else the estimate (of these bands, if none is passed), for
+    all models. "per_model": half the model's half-width. "adaptive": between the two, the
+    geometric mean where sigma is given, else nine tenths of the way to the model's own.
     """
     estimate = bands.sigma if estimate is None else estimate
     fixed = estimate if sigma is None else sigma
-    # A band that is nowhere striking has no width of its own.
-    own = np.where(bands.ratio > 0, bands.width / 2, fixed)
+    # A band without evidence has no width of its own.
+    own = np.where(bands.ratio > 0, bands.half_width / 2, fixed)
     if scale == "fixed":
         return np.full(len(own), fixed)
-    if scale == "own":
+    if scale == "per_model":
         return own
     # From ratios, so that scaling the data by a power of two scales the result exactly.
     if sigma is not None:
@@ -198,30 +228,52 @@ def kernel_scales(
 
 
 def model_weights(bands: Bands, weighting: str) -> Floats:
-    """(m,) how much a preference for each model counts: 1, or gain ** (3 / 4)."""
+    """(m,) the weight of each model: 1, or gain ** (3 / 4)."""
     return np.asarray(bands.gain**0.75 if weighting == "gain" else np.ones(len(bands.gain)))
 
 
 def fallback_sigma(X: Floats, models: ModelSet) -> float:
-    """What is taken where no structure shows: a middle width; with a warning."""
+    """A middle width, with a warning, for data without any structure."""
     sigma = float(extent(models.family, X) * WIDTHS[len(WIDTHS) // 2] / 2)
     warn_user(
-        f"no structure of family {models.family.name!r} shows in {len(X)} points; sigma='auto' "
+        f"no structure of family {models.family.name!r} was found in {len(X)} points; sigma='auto' "
         f"fell back to {sigma:.3g}. Pass sigma, the noise of the structures in the units of X."
     )
     return sigma
 
 
 def estimate_sigma(
-    X: Any, family: Any = "line", *, n_models: int = 2000, random_state: Any = None
+    X: ArrayLike,
+    family: str | ModelFamily = "line",
+    *,
+    n_models: int = 2000,
+    random_state: RandomStateLike = None,
 ) -> float:
-    """The noise of the structures of a family in X, in the units of X.
+    """Estimate the noise of the structures of a family.
 
-    The half-width at which the best 2 % of random models are most striking, halved.
-    At most 1,000 points are looked at. Where nothing shows, it warns and gives a guess.
-    A detector's own `sigma_` looks at more points and models, and may be one step of the
-    grid of widths away, a factor of sqrt(2).
+    It is half the half-width at which the bands of the best 2 % of random models have most
+    evidence. At most 1,000 points are used. The `sigma_` of a detector uses more points and
+    models and may differ by one step of the grid of widths, a factor of sqrt(2).
 
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        The points.
+    family : str or ModelFamily, default="line"
+        What a structure is; see `piforest.families.list_families`.
+    n_models : int, default=2000
+        Random models to draw.
+    random_state : int, RandomState, Generator or None, default=None
+        One seed gives one answer.
+
+    Returns
+    -------
+    float
+        The standard deviation of the points about their structures, in the units of X. Where no
+        structure is found, a warning is issued and the value is a guess.
+
+    Examples
+    --------
     >>> from piforest import estimate_sigma
     >>> from piforest.datasets import make_lines
     >>> X = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0).data
@@ -230,19 +282,19 @@ def estimate_sigma(
     """
     resolved = resolve_family(family)
     check_integer("n_models", n_models, 1)
-    X = check_array(X, dtype=np.float64, order="C", ensure_min_samples=2, input_name="X")
-    check_magnitude(X)
-    check_family_fits(resolved, X)
+    points = check_array(X, dtype=np.float64, order="C", ensure_min_samples=2, input_name="X")
+    check_magnitude(points)
+    check_family_fits(resolved, points)
     stream = Stream.from_random_state(random_state)
     sampler = resolve_sampler("mixed")
-    models, _ = draw_models(X, resolved, sampler, n_models, stream.child("models"))
-    sigma = rough_sigma(X, models, stream.child("sigma"))
-    return fallback_sigma(X, models) if np.isnan(sigma) else sigma
+    models, _ = draw_models(points, resolved, sampler, n_models, stream.child("models"))
+    sigma = rough_sigma(points, models, stream.child("sigma"))
+    return fallback_sigma(points, models) if np.isnan(sigma) else sigma
 
 
 def rough_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
-    """sigma from at most 1,000 points and 2,000 models; nan where no structure shows."""
+    """sigma from at most 1,000 points and 2,000 models; nan where no structure is found."""
     models = models.first(2000)
     some = X[choose(stream, len(X), 1000)]
     widths = widths_of(models.family, X)
-    return measure_bands(some, models, own_models([models]), widths)[0].sigma
+    return measure_bands(some, models, sample_membership([models]), widths)[0].sigma

@@ -17,12 +17,22 @@ from typing import Any
 import numpy as np
 
 from ._random import Stream
-from .families import extent, resolve_family
-from .families._namespace import residuals_of
+from .families import Scene, extent, layout_of, null_rows, resolve_family
+from .families._formula import residuals_of
 from .metrics import as_rows, resolve_metric
 from .preferences import resolve_kernel
-from .protocols import Floats, Forest, ModelFamily
+from .protocols import Floats, Forest, ModelFamily, RowLayout
 from .sampling import resolve_sampler
+from .typing import ArrayLike, KernelLike, MetricLike, SamplerLike
+
+__all__ = [
+    "BrokenLaw",
+    "check_family",
+    "check_forest",
+    "check_kernel",
+    "check_metric",
+    "check_sampler",
+]
 
 _ROTATION = 0.7  # radians, nothing special
 
@@ -37,15 +47,31 @@ def _require(holds: Any, law: str) -> None:
 
 
 def check_family(family: Any, X: Any = None) -> list[str]:
-    """Test a model family; returns remarks, raises `BrokenLaw` at the first broken law.
+    """Test the laws of model families.
 
-    X: rows that lie on one model of the family, more than a minimal sample. Random
-    rows without it, which do where a model goes through any minimal sample. A family with
-    `exact = False` need not go through its samples, and X is then any rows that it can
-    learn from.
+    Parameters
+    ----------
+    family : str or ModelFamily
+        A name, or an instance of a custom family.
+    X : array (n, d), optional
+        Rows that lie on one model, more than a minimal sample. None: rows of the family's
+        `scene`; without one random rows, which do where a model goes through any minimal
+        sample. A family with `exact = False` need not go through its samples, and X is then any
+        rows that it can learn from.
+
+    Returns
+    -------
+    remarks : list of str
+        What is worth knowing and breaks no law.
+
+    Raises
+    ------
+    BrokenLaw
+        At the first law that does not hold, with its words.
     """
     family = _lawful(resolve_family, family)
     rng = np.random.default_rng(0)
+    _check_layout(family)
     X = _points(family, X, rng)
     k = _check_members(family, *X.shape)
     _check_words(family, X)
@@ -73,6 +99,7 @@ def check_family(family: Any, X: Any = None) -> list[str]:
     _check_symmetries(family, probes, samples, size)
     _check_outline(family, X, theta, size)
     _check_formula(family, probes, theta, R, size)
+    _check_null(family, X)
     _require(
         np.array_equal(family.residuals(probes, theta), R),
         "residuals must not depend on what was solved before: keep no state.",
@@ -105,13 +132,27 @@ def _is_exact(family: ModelFamily) -> bool:
     return bool(getattr(family, "exact", True))
 
 
+def _check_layout(family: ModelFamily) -> None:
+    layout = layout_of(family)
+    _require(isinstance(layout, RowLayout), f"layout must be a RowLayout, got {layout!r}.")
+    if layout.columns is not None:
+        d = len(layout.columns)
+        _require(family.n_features == d, f"n_features is {family.n_features}, layout has {d}.")
+        fits = all(0 <= column < d for view in layout.views for column in view)
+        _require(fits, f"views of layout must name columns from 0 to {d - 1}, got {layout.views}.")
+
+
 def _points(family: ModelFamily, X: Any, rng: np.random.Generator) -> Floats:
     d = family.n_features
     _require(
         d is None or isinstance(d, numbers.Integral),
         f"n_features must be an integer or None, got {d!r}.",
     )
-    X = rng.uniform(-1, 1, (40, d or 3)) if X is None else np.asarray(X, np.float64)
+    scene = getattr(family, "scene", None)
+    _require(scene is None or isinstance(scene, Scene), f"scene must be a Scene, got {scene!r}.")
+    if X is None:
+        X = rng.uniform(-1, 1, (40, d or 3)) if scene is None else scene.on_one_model()
+    X = np.asarray(X, np.float64)
     _require(X.ndim == 2, f"X must be a table of rows, got shape {X.shape}.")
     _require(d in (None, X.shape[1]), f"n_features is {d}, X has {X.shape[1]} columns.")
     return np.asarray(X)
@@ -261,7 +302,8 @@ def _check_noise(family: ModelFamily, X: Floats, samples: Floats, size: float, r
 
 
 def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: float) -> None:
-    d, views = X.shape[1], getattr(family, "views", 1)
+    d = X.shape[1]
+    views = layout_of(family).views or (tuple(range(d)),)
     here = _table(family, X, samples)
     for symmetry in sorted(family.symmetries):
         shift, turn, factor = np.zeros(d), np.eye(d), 1.0
@@ -270,10 +312,9 @@ def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: flo
         elif symmetry == "scale":
             factor = 3.0
         else:
-            for view in range(views):
-                at = view * (d // views)
-                c, s = np.cos(_ROTATION + view), np.sin(_ROTATION + view)
-                turn[at : at + 2, at : at + 2] = [[c, -s], [s, c]]
+            for number, view in enumerate(views):
+                c, s = np.cos(_ROTATION + number), np.sin(_ROTATION + number)
+                turn[np.ix_(view[:2], view[:2])] = [[c, -s], [s, c]]
         moved = [factor * (points @ turn.T) + shift for points in (X, samples)]
         there = _table(family, moved[0], moved[1]) / factor
         close = np.isclose(there, here, rtol=1e-4, atol=1e-5 * size)
@@ -284,8 +325,6 @@ def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: flo
 
 
 def _check_words(family: ModelFamily, X: Floats) -> None:
-    row = getattr(family, "row", "")
-    _require(isinstance(row, str), f"row must be a string, got {row!r}.")
     if hasattr(family, "complaint"):
         complaint = family.complaint(X)
         _require(
@@ -340,21 +379,49 @@ def _check_formula(family: ModelFamily, X: Floats, theta: Floats, R: Floats, siz
     )
 
 
-def check_sampler(sampler: Any, X: Any = None) -> None:
-    """Test a sampler; raises `BrokenLaw` at the first broken law.
+def _check_null(family: ModelFamily, X: Floats) -> None:
+    given, n = X.copy(), len(X) + 3
+    rows = np.asarray(_lawful(null_rows, family, given, n, Stream(1)))
+    _require(np.array_equal(given, X), "null_rows must not write into its input.")
+    _require(
+        rows.shape == (n, X.shape[1]) and np.isfinite(rows).all(),
+        f"null_rows must give finite rows of shape ({n}, {X.shape[1]}), got {rows.shape}.",
+    )
+    again = null_rows(family, X, n, Stream(1))
+    _require(np.array_equal(again, rows), "null_rows must depend on X, n and the stream alone.")
+
+
+def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
+    """Test a sampler.
 
     What its `needs` name is made up: a quality above 0, groups with enough points.
+
+    Parameters
+    ----------
+    sampler : str or Sampler
+    X : array-like of shape (n, d) or None, default=None
+        Points to draw from; random points if None.
+
+    Raises
+    ------
+    BrokenLaw
+        At the first law that does not hold.
+
+    Examples
+    --------
+    >>> from piforest.checks import check_sampler
+    >>> check_sampler("mixed")
     """
-    sampler = _lawful(resolve_sampler, sampler)
+    checked = _lawful(resolve_sampler, sampler)
     X = np.random.default_rng(0).normal(size=(30, 2)) if X is None else np.asarray(X, float)
-    needs = getattr(sampler, "needs", ())
+    needs = getattr(checked, "needs", ())
     _require(
         isinstance(needs, tuple) and set(needs) <= {"quality", "groups"},
         f"needs must be a tuple of 'quality', 'groups', or of none of them, got {needs!r}.",
     )
     for size in (1, 2, min(8, len(X)), len(X)):
         given = _made_up(needs, len(X), size)
-        rows = np.asarray(sampler.draw(X, size, 50, Stream(1), **given))
+        rows = np.asarray(checked.draw(X, size, 50, Stream(1), **given))
         _require(rows.dtype.kind in "iu", f"row numbers must be integers, got {rows.dtype}.")
         _require(rows.shape == (50, size), f"draw must give (n_samples, size), got {rows.shape}.")
         _require((rows >= 0) & (rows < len(X)), "row numbers must lie in [0, n).")
@@ -362,14 +429,14 @@ def check_sampler(sampler: Any, X: Any = None) -> None:
             [len(set(row)) == size for row in rows.tolist()], "a sample must not repeat a point."
         )
         _require(
-            np.array_equal(rows[:7], sampler.draw(X, size, 7, Stream(1), **given)),
+            np.array_equal(rows[:7], checked.draw(X, size, 7, Stream(1), **given)),
             "sample i must depend on (stream, i) alone, not on how many are drawn.",
         )
     if len(X) > 4:
         given = _made_up(needs, len(X), 2)
-        other = sampler.draw(X, 2, 50, Stream(2), **given)
+        other = checked.draw(X, 2, 50, Stream(2), **given)
         _require(
-            not np.array_equal(other, sampler.draw(X, 2, 50, Stream(1), **given)),
+            not np.array_equal(other, checked.draw(X, 2, 50, Stream(1), **given)),
             "another stream must give other samples.",
         )
 
@@ -383,39 +450,71 @@ def _made_up(needs: tuple[str, ...], n: int, size: int) -> dict[str, Any]:
     return {name: everything[name] for name in needs}
 
 
-def check_kernel(kernel: Any) -> None:
-    """Test a preference kernel; raises `BrokenLaw` at the first broken law."""
-    kernel = _lawful(resolve_kernel, kernel)
+def check_kernel(kernel: KernelLike) -> None:
+    """Test a preference kernel.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable
+
+    Raises
+    ------
+    BrokenLaw
+        At the first law that does not hold.
+
+    Examples
+    --------
+    >>> from piforest.checks import check_kernel
+    >>> check_kernel("gaussian")
+    """
+    checked = _lawful(resolve_kernel, kernel)
     for sigma in (1e-3, 1.0, 50.0):
-        r = np.linspace(0, kernel.cutoff * sigma, 200)
-        phi = np.asarray(kernel(r, np.full(200, sigma)))
+        r = np.linspace(0, checked.cutoff * sigma, 200)
+        phi = np.asarray(checked(r, np.full(200, sigma)))
         _require(phi.shape == r.shape, "a kernel must work elementwise.")
         _require((phi >= 0) & (phi <= 1), "a kernel's values must lie in [0, 1].")
         _require(np.diff(phi) <= 0, "a kernel must not increase with the distance.")
-        part = np.asarray(kernel(r[5:6], np.full(1, sigma)))
+        part = np.asarray(checked(r[5:6], np.full(1, sigma)))
         _require(np.allclose(part, phi[5:6]), "a kernel must judge each distance alone.")
 
 
-def check_metric(metric: Any, X: Any = None) -> None:
-    """Test a metric on rows X (non-negative random rows without it)."""
-    metric = _lawful(resolve_metric, metric)
-    _require(metric.name != "precomputed", "a table of distances has no rows to test.")
+def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
+    """Test a metric.
+
+    Parameters
+    ----------
+    metric : str, Metric or callable
+    X : array-like of shape (n, d) or None, default=None
+        Rows to compare; random rows without negative entries if None.
+
+    Raises
+    ------
+    BrokenLaw
+        At the first law that does not hold.
+
+    Examples
+    --------
+    >>> from piforest.checks import check_metric
+    >>> check_metric("ruzicka")
+    """
+    checked = _lawful(resolve_metric, metric)
+    _require(checked.name != "precomputed", "a table of distances has no rows to test.")
     if X is None:
         rng = np.random.default_rng(0)
         X = rng.uniform(0, 1, (12, 9)) * (rng.uniform(size=(12, 9)) < 0.6)
         X[3], X[4], X[5], X[7] = 0.0, 0.0, X[6], X[8] * 0.1 * 10
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    rows = as_rows(metric, X)
-    D = np.asarray(_lawful(metric.pairwise, rows, rows))
+    rows = as_rows(checked, X)
+    D = np.asarray(_lawful(checked.pairwise, rows, rows))
     _require(D.shape == (len(X), len(X)), f"pairwise must give (a, c), got {D.shape}.")
     _require(~np.isnan(D) & (D >= 0), "distances must be numbers of at least 0.")
     _require(np.allclose(D, D.T), "a distance must be symmetric.")
-    empty = ~np.any(np.asarray(X) != 0, axis=1) if metric.empty_rows else np.zeros(len(X), bool)
+    empty = ~np.any(np.asarray(X) != 0, axis=1) if checked.empty_rows else np.zeros(len(X), bool)
     _require(np.abs(np.diag(D)[~empty]) <= 1e-12, "a row's distance to itself must be 0.")
     _require(D[empty] == 1, "with empty_rows, the distance from a row of zeros must be 1.")
-    prepare = getattr(metric, "prepare", lambda rows: rows)
+    prepare = getattr(checked, "prepare", lambda rows: rows)
     for i in range(len(X)):
-        alone = metric.pairwise(rows[i : i + 1], prepare(rows[2:]))
+        alone = checked.pairwise(rows[i : i + 1], prepare(rows[2:]))
         _require(
             np.array_equal(np.asarray(alone)[0], D[i, 2:]),
             "a distance must depend on its two rows alone, to the last bit.",
@@ -423,7 +522,24 @@ def check_metric(metric: Any, X: Any = None) -> None:
 
 
 def check_forest(forest: Forest) -> None:
-    """Test a forest that has no trees yet; raises `BrokenLaw` at the first broken law."""
+    """Test a forest.
+
+    Parameters
+    ----------
+    forest : Forest
+        Without any trees yet.
+
+    Raises
+    ------
+    BrokenLaw
+        At the first law that does not hold.
+
+    Examples
+    --------
+    >>> from piforest.checks import check_forest
+    >>> from piforest.forest import FlatForest
+    >>> check_forest(FlatForest(32, branching=2))
+    """
     points = np.random.default_rng(0).normal(size=(60, 2))
     D = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
     lengths = forest.grow(D, Stream(1), range(12)).path_lengths(D)

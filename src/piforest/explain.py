@@ -9,6 +9,8 @@ import numpy as np
 from .protocols import Floats
 from .structures import Structure
 
+__all__ = ["Explanation", "Nearby"]
+
 _NEAREST = 3
 _ON = 4.0  # sigmas
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ._random import Stream, mix
-from ._validation import check_distances, check_row_numbers, check_shape, nothing_valid, warn_user
-from .families import FAMILIES
-from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
+from ._random import Stream
+from ._validation import check_row_numbers, check_shape, nothing_valid, warn_user
+from .protocols import Floats, Ints, ModelFamily, Sampler
+
+__all__ = ["ModelSet"]
 
 # With this many rounds, each up to 16 times as large as what is missing, all models
 # are found as long as about one sample in fifty is valid.
@@ -20,10 +19,6 @@ _ROUNDS = 12
 # Minimal samples that are gathered and solved at once: this many, in at most so many bytes.
 # Solvers make several arrays of that size.
 _CHUNK, _CHUNK_BYTES = 16384, 2**25
-# A table of residuals: small enough for the cache, large enough that threads seldom wait for
-# the interpreter's lock.
-_TABLE_BYTES = 2560 * 1024
-_MOST_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -125,104 +120,3 @@ def _join(X: Floats, family: ModelFamily, params: list[Any], samples: list[Any])
     np.concatenate(params, out=theta)
     ones = np.ones(len(theta))
     return ModelSet(family, theta, rows, X[np.unique(rows)], ones, ones)
-
-
-@dataclass(frozen=True)
-class OwnModels:
-    """Which models a row was itself a sample of, told by its content, not by its number.
-
-    So equal rows are treated alike, and a training point like a new one.
-    """
-
-    words: Any
-    """(c,) ascending, a word for each distinct content"""
-    points: Floats
-    """(c, d)"""
-    starts: Ints
-    """(c + 1,)"""
-    columns: Ints
-    """the models of each content, ascending"""
-
-    def of(self, X: Floats) -> tuple[Ints, Ints]:
-        """Where the models of each row of X begin and end in `columns`."""
-        words = _words(X)
-        at = np.minimum(np.searchsorted(self.words, words), len(self.words) - 1)
-        known = (self.words[at] == words) & (self.points[at] == X).all(axis=1)
-        return np.where(known, self.starts[at], 0), np.where(known, self.starts[at + 1], 0)
-
-
-def own_models(models: Sequence[ModelSet]) -> OwnModels:
-    """The index of all models; those of several families are numbered one after the other."""
-    points = np.concatenate([part.points for part in models])
-    words, of_content, content = np.unique(_words(points), return_index=True, return_inverse=True)
-    # Of each point once: the samples together may be a thousand times as large.
-    content, contents, columns, first = content.astype(np.int32), [], [], 0
-    for part in models:
-        rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
-        contents.append(content[: len(part.points)][rows])
-        columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
-        content, first = content[len(part.points) :], first + len(part)
-    each = np.concatenate(contents)
-    # Stable: the models of a content stay in ascending order.
-    order = np.argsort(each, kind="stable")
-    starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(words))))
-    return OwnModels(words, points[of_content], starts, np.concatenate(columns)[order])
-
-
-def distinct(X: Floats) -> Bools:
-    """(n,) the first of the rows of each content. A point that stands five times is no sign of
-    a structure five times as strong."""
-    first = np.zeros(len(X), np.bool_)
-    first[np.unique(_words(X), return_index=True)[1]] = True
-    return first
-
-
-def _words(X: Floats) -> Any:
-    """A 64-bit word for the content of each row; -0 is 0."""
-    words = np.zeros(len(X), np.uint64)
-    for column in (X + 0.0).T:
-        words = mix(words, np.ascontiguousarray(column).view(np.uint64))
-    return words
-
-
-def block_rows(models: Sequence[ModelSet]) -> int:
-    """How many rows the families are called with, for these models. Families of the user's always
-    so many: where residuals go through BLAS they would be rounded differently in blocks of
-    different size. Those of the package are not."""
-    if any(getattr(part.family, "slow_calls", False) for part in models):
-        return _MOST_ROWS
-    m = sum(len(part) for part in models)
-    return max(8, min(_MOST_ROWS, _TABLE_BYTES // (8 * m)))
-
-
-def residual_blocks(X: Floats, models: Sequence[ModelSet]) -> Iterator[tuple[slice, Floats]]:
-    """Residuals of X to all models, a few rows at a time: which rows, and R (rows, m)."""
-    n, size = len(X), block_rows(models)
-    stable = all(_is_built_in(type(part.family)) for part in models)
-    for start in range(0, n, size):
-        block = X[start : start + size]
-        if len(block) < size and not stable:  # filled up with copies of the last row
-            block = X[np.minimum(np.arange(start, start + size), n - 1)]
-        tables = [_residuals(part, block) for part in models]
-        R = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
-        rows = slice(start, min(start + size, n))
-        yield rows, R[: rows.stop - start]
-
-
-@lru_cache(maxsize=64)
-def _is_built_in(kind: type) -> bool:
-    return f"{kind.__module__}:{kind.__qualname__}" in FAMILIES.entries.values()
-
-
-def _residuals(models: ModelSet, block: Floats) -> Floats:
-    """Checked, since compiled code that reads beyond an array would crash. Not those of built-in
-    families, which the tests check: looking at all residuals once more takes a twelfth of the
-    time."""
-    family = models.family
-    R = family.residuals(block, models.params)
-    if _is_built_in(type(family)):
-        return R
-    source = f"residuals of family {family.name!r}"
-    R = check_shape(source, R, (len(block), len(models))).astype(np.float64, order="C", copy=False)
-    check_distances(source, R)
-    return np.asarray(R)

@@ -12,18 +12,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ._device import is_tensor
 from ._kernels.preferences import collect, collect_gaussian, fixed_point
 from ._registry import Registry
-from ._rows import UNIT, SparseRows, index_dtype, longer
+from ._rows import UNIT, SparseRows, grow_array, index_dtype
+from ._tensors import is_tensor
 from ._validation import (
     check_not_increasing,
     check_positive,
     check_shape,
     check_unit_interval,
 )
-from .models import ModelSet, OwnModels, block_rows, residual_blocks
+from .membership import SampleMembership
+from .models import ModelSet
 from .protocols import Floats, Ints, Kernel
+from .residuals import block_rows, residual_blocks
+
+__all__ = ["Binary", "Gaussian", "Paper", "list_kernels"]
 
 KERNELS = Registry(
     "kernel",
@@ -67,17 +71,28 @@ class Binary:
 
 
 def exp(values: Floats) -> Floats:
-    """Of arrays, and of tensors."""
+    """Of arrays and of tensors."""
     return values.exp() if is_tensor(values) else np.exp(values)  # type: ignore[attr-defined,no-any-return]
 
 
 def list_kernels() -> list[str]:
-    """The names that `kernel=` takes."""
+    """List the names that `kernel=` takes.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from piforest.preferences import list_kernels
+    >>> list_kernels()
+    ['binary', 'gaussian', 'paper']
+    """
     return KERNELS.names()
 
 
 def knows_kernel(kernel: Any) -> bool:
-    """Is it a built-in one, which other devices than the CPU know too?"""
+    """Whether it is a built-in kernel, which every engine can compute."""
     return isinstance(kernel, str) or KERNELS.name_of(kernel) is not None
 
 
@@ -104,7 +119,7 @@ def resolve_kernel(kernel: Any) -> Kernel:
 
 @dataclass(frozen=True)
 class _Function:
-    """A plain function of the user's."""
+    """A user-defined function."""
 
     function: Any
     cutoff: ClassVar[float] = 3.0
@@ -119,8 +134,8 @@ def _name(kernel: Any) -> str:
 
 
 def _limits(kernel: Kernel, scale: Floats, unit: Floats) -> Floats:
-    """(m,) the residuals beyond which a preference is 0, or known to round to it: models with
-    little weight are cut off earlier."""
+    """(m,) the residuals beyond which a preference is 0 or rounds to it: models of little weight
+    are cut off earlier."""
     limit: Floats = kernel.cutoff * scale
     if type(kernel) is not Gaussian:
         return limit
@@ -130,21 +145,24 @@ def _limits(kernel: Kernel, scale: Floats, unit: Floats) -> Floats:
     return np.where(2 * unit > 1 - 1e-9, np.minimum(limit, reach * scale), -1.0)
 
 
-# So many entries are turned into preferences at once by a kernel that is not compiled: every
-# call of NumPy lets go of the interpreter lock and takes it again, which threads wait for.
+# Entries that a kernel which is not compiled turns into preferences at once: each call of NumPy
+# releases and takes the interpreter lock, which other threads wait for.
 _ENOUGH = 65_536
-# Room for so many of all entries is made at the start; pages that are never written to take no
-# memory.
+# The share of all entries that is allocated at the start; pages that are never written to take
+# no memory.
 _DENSE = 1 / 8
 
 
 class Preferences:
-    """What rows prefer among some models; what does not depend on the rows is found out once."""
+    """Preferences of rows for some models; what depends on the models alone is computed once."""
 
     def __init__(
-        self, models: Sequence[ModelSet], kernel: Kernel, own: OwnModels | None = None
+        self,
+        models: Sequence[ModelSet],
+        kernel: Kernel,
+        membership: SampleMembership | None = None,
     ) -> None:
-        self.models, self.kernel, self.own = models, kernel, own
+        self.models, self.kernel, self.membership = models, kernel, membership
         self.scale = np.concatenate([part.scale for part in models])
         weight = np.concatenate([part.weight for part in models])
         self.unit = UNIT * weight / weight.max()
@@ -154,13 +172,14 @@ class Preferences:
         """Preferences (n, m) of the rows of X for all models, in fixed point.
 
         The byte is round(127 w phi / max w), w the model's weight; what rounds to 0
-        is not stored. With `own`, a row has no preference for the models that it was a
+        is not stored. With `membership`, a row has no preference for the models that it is a
         sample of. Row i depends on row i alone.
         """
         n, m = len(X), len(self.scale)
         nothing = np.zeros(n, np.int64)
-        starts, ends = (nothing, nothing) if self.own is None else self.own.of(X)
-        skipped = nothing[:0] if self.own is None else self.own.columns
+        members = self.membership
+        starts, ends = (nothing, nothing) if members is None else members.of(X)
+        skipped = nothing[:0] if members is None else members.columns
         flags, hits = np.zeros(-(-m // 8) * 8, np.uint8), np.empty(m // 8 + 2, np.uint32)
         finding = flags, flags.view(np.uint64), hits
         block = block_rows(self.models) * m + 8
@@ -170,12 +189,12 @@ class Preferences:
         powers = np.empty(m)
         r, sigma = np.empty((2, 0 if compiled else block + _ENOUGH))
         counts = np.empty(n, np.int64)
-        # Entries up to `end` are found, those up to `start`, of the rows up to `first`, are done.
+        # Entries up to `end` are collected; those up to `start`, of rows up to `first`, are final.
         first = start = end = 0
         for rows, R in residual_blocks(X, self.models):
             if end + block > len(values):
                 size = 2 * len(values)
-                columns, values = longer(columns, end, size), longer(values, end, size)
+                columns, values = grow_array(columns, end, size), grow_array(values, end, size)
             to = starts[rows], ends[rows], skipped, *finding
             if compiled:
                 end += int(
@@ -203,9 +222,9 @@ class Preferences:
     def _fixed_point(
         self, r: Floats, sigma: Floats, counts: Ints, columns: NDArray[Any], values: NDArray[Any]
     ) -> int:
-        """From the kernel's formula, in place; how many entries are left."""
+        """Apply the kernel in place; returns the number of entries that are left."""
         phi = np.asarray(self.kernel(r, sigma), np.float64)
-        # Compiled code that reads beyond an array would find anything there.
+        # Compiled code must not read beyond an array.
         check_shape(f"kernel {_name(self.kernel)}(r, sigma)", phi, r.shape)
         left = int(fixed_point(phi, self.unit, counts, columns, values))
         if left < 0:

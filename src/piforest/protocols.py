@@ -12,12 +12,26 @@ t trees, b branches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._random import Stream
+
+__all__ = [
+    "Bools",
+    "Columns",
+    "Floats",
+    "Forest",
+    "Ints",
+    "Kernel",
+    "Metric",
+    "ModelFamily",
+    "Sampler",
+    "Stream",
+]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -26,30 +40,78 @@ Ints = NDArray[np.int64]
 Columns = Sequence[Any]
 
 
+@dataclass(frozen=True)
+class RowLayout:
+    """What the columns of a row are.
+
+    Parameters
+    ----------
+    kind : {"points", "oriented points", "matches", "segments", "table"}
+        Coordinates; coordinates and a normal; the places of one point in two images or two
+        clouds; the two ends of a segment; or features and a target.
+    columns : tuple of str or None
+        Their usual names; None: any number of columns.
+    views : tuple of tuples of int
+        The columns of each group that moves on its own, as the two images of a match do. Empty:
+        all columns are one group.
+    target : int or None
+        The number of the column that the others explain, in a table.
+    hint : str
+        How to ask the family for other rows; follows the columns in messages.
+
+    Examples
+    --------
+    >>> print(RowLayout("points", ("x", "y")))
+    (x, y)
+    """
+
+    kind: Literal["points", "oriented points", "matches", "segments", "table"] = "points"
+    columns: tuple[str, ...] | None = None
+    views: tuple[tuple[int, ...], ...] = ()
+    target: int | None = None
+    hint: str = ""
+
+    @property
+    def brief(self) -> str:
+        """The columns alone."""
+        if self.columns is None:
+            return "features and a target" if self.kind == "table" else "coordinates"
+        return f"({', '.join(self.columns)})"
+
+    def __str__(self) -> str:
+        """What follows "rows" in a sentence."""
+        of = "of " if self.columns is None else ""
+        ends = ", the ends of a segment" if self.kind == "segments" else ""
+        return f"{of}{self.brief}{ends}{self.hint}"
+
+
 @runtime_checkable
 class ModelFamily(Protocol):
     """A family of parametric models: stateless, hashable, configured by `__init__` alone.
 
-    These members are optional:
+    `piforest.families.Family` is a base class that has all members but `name`, `sample_size`,
+    `codimension`, `solve` and `formula`; nobody has to use it. These members are optional:
 
-    - `row`, a string such as "(x1, y1, x2, y2)": what a row must look like, for messages.
+    - `layout`, a `RowLayout`: what the columns of a row are. Points without it.
     - `complaint(X)`: None, or a sentence that says why these rows, though there are enough
       columns, are not what the family takes. It becomes the error that `fit` raises.
     - `extent(X)`: a robust size of the data in the units of the residuals;
       `piforest.families.extent` is used without it.
-    - `views`: how many groups of columns move on their own: 2 for matches; 1 without it.
     - `exact`: does a model go through its own minimal sample? True without it; False for a
       family that averages over its sample, or learns from it.
     - `slow_calls`: True where a call of `residuals` costs much however few the rows are, a loop
       over the models in Python say; it is then called with 256 rows at once, not fewer.
     - `outline(params, low, high)`: one model (p,) as lines to draw, a list of arrays (., d) of
       points on it, within the box from low to high (d,); nan breaks a line.
-    - `formula(x, theta, xp)`: the residuals (n, m) once more, for other devices: x are the d
+    - `formula(x, theta, xp)`: the residuals (n, m) for arrays of any namespace: x are the d
       columns (n, 1) of the points, theta the columns (1, m) of the parameters, xp the namespace,
       the module numpy or torch. Elementwise operations only, in either precision: no loops over
       values, no decisions but by `xp.where`. Agrees with `residuals`.
     - `prepared(params)`: (m, p) to (m, p'), what depends on the parameters alone (an inverse),
       computed once in NumPy; `formula` gets the columns of this. The parameters without it.
+    - `null_rows(X, n, stream)`: n rows like those of X but without structure;
+      `piforest.families.null_rows` is used without it.
+    - `scene`, a `piforest.families.Scene`: a synthetic data set with ground truth.
     """
 
     @property

@@ -44,7 +44,7 @@ def share(scores: Floats, contamination: float) -> float:
     return midway(ordered[at - 1], ordered[at])
 
 
-def agreeing(scores: Floats, anomalous: Bools) -> float:
+def best_f1_threshold(scores: Floats, anomalous: Bools) -> float:
     """The threshold on the scores whose labels have the best F1 against the given ones."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]

@@ -23,7 +23,8 @@ from piforest.apps import cli  # noqa: E402
 from piforest.apps import folder as _folder  # noqa: E402
 from piforest.apps.folder import score_folder  # noqa: E402
 from piforest.datasets import make_lines  # noqa: E402
-from piforest.engines.dask import _cluster, connect  # noqa: E402
+from piforest.engines.dask import cluster as _cluster  # noqa: E402
+from piforest.engines.dask import connect  # noqa: E402
 from piforest.io.atomic import whole_file  # noqa: E402
 
 SMALL = {"n_models": 150, "n_estimators": 5, "max_samples": 32, "pool_size": 100}
@@ -131,7 +132,7 @@ def check(out, table, detector, names=FILES):
         assert found.columns.tolist() == ["a", "b", "name", "score", "anomaly"]
         assert found["name"].tolist() == expected["name"].tolist()
         assert np.array_equal(found["score"], scores[FILES[name]])
-        assert np.array_equal(found["anomaly"], scores[FILES[name]] > -detector.offset_)
+        assert np.array_equal(found["anomaly"], scores[FILES[name]] > detector.threshold_)
 
 
 def test_every_file_gets_its_scores(client, detector, table, source, monkeypatch):
@@ -147,7 +148,7 @@ def test_every_file_gets_its_scores(client, detector, table, source, monkeypatch
     assert groups == 3
 
 
-def test_a_second_run_does_what_is_left(client, detector, table, source):
+def test_a_second_run_scores_the_remaining_files(client, detector, table, source):
     run(detector, source, client)
     out = source.parent / "out"
     (out / "part1.parquet").unlink()
@@ -179,7 +180,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_done(
     check(out, table, detector, report.done)
 
 
-def test_rows_without_numbers_fail_their_file_or_stay_unscored(client, detector, table, source):
+def test_rows_that_lack_numbers_fail_their_file_or_are_skipped(client, detector, table, source):
     holes = table.iloc[400:800].copy()
     holes.iloc[250, 1] = np.nan
     holes.to_parquet(source / "part1.parquet", row_group_size=150, index=False)
@@ -188,7 +189,7 @@ def test_rows_without_numbers_fail_their_file_or_stay_unscored(client, detector,
     report = run(detector, source, client, drop_missing=True)
     assert report.done == ["part1.parquet"]
     assert report.counts.skipped == 1
-    # The others lack no number, and are the same either way.
+    # The others lack no number: the option has no effect.
     assert len(report.skipped) == 3
     found = pd.read_parquet(source.parent / "out" / "part1.parquet")
     assert found["score"].isna().tolist() == holes["b"].isna().tolist()
@@ -201,8 +202,8 @@ def test_files_of_another_model_are_kept_unless_forced(client, detector, table, 
     other = PreferenceIsolationForest("line", random_state=1, **SMALL).fit(table[["a", "b"]])
     report = run(other, source, client, model="another")
     assert sorted(report.failed) == list(FILES)
-    told = "from other data, another model or other settings; --force"
-    assert told in report.failed["part1.parquet"]
+    message = "from other data, another model or other settings; --force"
+    assert message in report.failed["part1.parquet"]
     check(source.parent / "out", table, detector)
     assert sorted(run(other, source, client, model="another", force=True).done) == list(FILES)
     check(source.parent / "out", table, other)
@@ -210,7 +211,7 @@ def test_files_of_another_model_are_kept_unless_forced(client, detector, table, 
 
 def test_files_of_another_threshold_are_kept_unless_forced(client, detector, table, source):
     run(detector, source, client)
-    other = copy.copy(detector).set_threshold(-detector.offset_ * 0.9)
+    other = copy.copy(detector).set_threshold(detector.threshold_ * 0.9)
     report = run(other, source, client)
     assert sorted(report.failed) == list(FILES)
     assert "other settings; --force" in report.failed["part1.parquet"]
@@ -221,10 +222,10 @@ def test_files_of_another_threshold_are_kept_unless_forced(client, detector, tab
 
 
 def no_cluster():
-    raise AssertionError("nothing is to be done")
+    raise AssertionError("a cluster was started")
 
 
-def test_where_all_is_done_no_cluster_is_asked_for(client, detector, source):
+def test_no_cluster_is_started_if_all_files_are_finished(client, detector, source):
     run(detector, source, client)
     (source / "part4.parquet").write_bytes(b"no Parquet file")
     out = source.parent / "out"
@@ -233,15 +234,15 @@ def test_where_all_is_done_no_cluster_is_asked_for(client, detector, source):
     assert list(report.failed) == ["part4.parquet"]
 
 
-def test_what_cannot_be_is_said_before_the_work(detector, tmp_path):
+def test_invalid_folders_are_errors_before_the_work(detector, tmp_path):
     client = no_cluster
-    with pytest.raises(NotADirectoryError, match="is no folder of Parquet files"):
+    with pytest.raises(NotADirectoryError, match="is not a folder of Parquet files"):
         score_folder(detector, tmp_path / "a", tmp_path / "b", client, ["a", "b"], model="m")
     with pytest.raises(FileNotFoundError, match="has no Parquet files"):
         score_folder(detector, tmp_path, tmp_path / "b", client, ["a", "b"], model="m")
     (tmp_path / "a.parquet").touch()
     for out in (tmp_path, tmp_path / "scored"):
-        with pytest.raises(ValueError, match="output folder must lie outside of"):
+        with pytest.raises(ValueError, match="output folder must be outside of"):
             score_folder(detector, tmp_path, out, client, ["a", "b"], model="m")
 
 
@@ -263,11 +264,11 @@ def test_the_command_line_scores_a_folder_and_goes_on_where_it_stopped(
     (source / "part2.parquet").rename(source.parent / "later.parquet")
     (source / "part2.parquet").write_bytes(b"no Parquet file")
     assert command_line(*asked) == 1
-    told = capsys.readouterr()
-    assert told.err.splitlines() == [told.err.strip()]
-    assert told.err.startswith("piforest: part2.parquet failed: ")
-    assert "files       3 of 4 scored" in told.out
-    assert "rows        800 in columns a, b" in told.out
+    captured = capsys.readouterr()
+    assert captured.err.splitlines() == [captured.err.strip()]
+    assert captured.err.startswith("piforest: part2.parquet failed: ")
+    assert "files       3 of 4 scored" in captured.out
+    assert "rows        800 in columns a, b" in captured.out
     (source.parent / "later.parquet").replace(source / "part2.parquet")
     assert command_line(*asked, "--json") == 0
     answer = json.loads(capsys.readouterr().out)
@@ -275,41 +276,40 @@ def test_the_command_line_scores_a_folder_and_goes_on_where_it_stopped(
     assert answer["skipped"] == [name for name in FILES if name != "part2.parquet"]
     assert answer["rows"] == 400
     check(out, table, detector)
-    # Nobody answers there, and nobody has to.
+    # There is no scheduler, and none is needed.
     assert command_line(*asked[:-1], "tcp://127.0.0.1:9") == 0
-    told = capsys.readouterr()
-    assert "files       0 of 4 scored; 4 were finished before" in told.out
-    assert "cluster" not in told.out
-    assert told.err == ""
+    captured = capsys.readouterr()
+    assert "files       0 of 4 scored; 4 were finished before" in captured.out
+    assert "cluster" not in captured.out
+    assert captured.err == ""
 
 
+@pytest.mark.slow
 def test_a_cluster_of_this_machine_is_started_and_ended(detector, table, source, model, tmp_path):
     table.iloc[:9].assign(b=np.nan).to_parquet(source / "part4.parquet", index=False)
     command = [
         sys.executable, "-m", "piforest", "score", source, "--model", model, "--out",
         tmp_path / "out", "--dask", "local", "--jobs", "2",
     ]  # fmt: skip
-    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert told.returncode == 1, told.stderr
-    # What Dask may have to say when it ends is not asked for here.
-    ours = [line for line in told.stderr.splitlines() if line.startswith("piforest: ")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert result.returncode == 1, result.stderr
+    # Dask may log more when it ends.
+    ours = [line for line in result.stderr.splitlines() if line.startswith("piforest: ")]
     assert len(ours) == 1
     assert ours[0].startswith("piforest: part4.parquet failed: ")
-    assert str(Path(_folder.__file__).parents[1]) not in told.stderr, "a traceback of ours"
-    assert "Compute Failed" not in told.stderr, "workers tell what we tell"
-    assert "cluster     2 workers, 2 threads" in told.stdout
+    assert str(Path(_folder.__file__).parents[1]) not in result.stderr, "a traceback of ours"
+    assert "Compute Failed" not in result.stderr, "workers log what the command reports"
+    assert "cluster     2 workers, 2 threads" in result.stdout
     check(tmp_path / "out", table, detector)
 
 
-def test_a_scheduler_that_is_not_there_is_one_line_on_the_command_line(
-    source, model, tmp_path, capsys, monkeypatch
-):
+def test_the_error_of_a_missing_scheduler_is_one_line(source, model, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(_cluster, "TIMEOUT", 1.0)
     asked = (source, "--model", model, "--out", tmp_path / "out")
     assert command_line(*asked, "--dask", "tcp://127.0.0.1:9") == 1
-    told = capsys.readouterr()
-    assert told.err.startswith("piforest: no Dask scheduler answers at 'tcp://127.0.0.1:9'")
-    assert len(told.err.splitlines()) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("piforest: no Dask scheduler answers at 'tcp://127.0.0.1:9'")
+    assert len(captured.err.splitlines()) == 1
     assert not (tmp_path / "out").exists()
 
 
@@ -317,15 +317,15 @@ def test_a_scheduler_that_is_not_there_is_one_line_on_the_command_line(
     ("options", "message"),
     [
         ([], "--dask needs --out"),
-        (["--out", "out", "--delimiter", ";"], "no --delimiter; leave it out"),
+        (["--out", "out", "--delimiter", ";"], "no --delimiter; omit it"),
         (["--out", "out", "--columns", "a,q"], "none of 4 files can be scored"),
     ],
 )
-def test_options_that_a_folder_cannot_have_are_named(source, model, capsys, options, message):
+def test_options_that_do_not_apply_to_folders_are_errors(source, model, capsys, options, message):
     assert command_line(source, "--model", model, "--dask", "local", *options) == 1
-    told = capsys.readouterr()
-    assert message in told.err
-    assert len(told.err.splitlines()) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert len(captured.err.splitlines()) == 1
 
 
 def slow_writer(folder):

@@ -164,6 +164,7 @@ def test_published_points_come_with_fresh_anomalies(name):
     assert 0.2 < best / scene.sigma < 1.5
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("name", ADELAIDERMF)
 def test_labelled_pairs_are_read_whole(name):

@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from piforest import PIF
+from piforest import PreferenceIsolationForest
 from piforest.datasets import make_motion_pair, make_plane_pair
 from piforest.families import get_family
 
 PAIRS = [make_plane_pair, make_motion_pair]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PAIRS)
 @pytest.mark.parametrize("n_structures", [1, 2, 4])
 def test_each_structure_obeys_one_model(make, n_structures):
@@ -31,6 +32,7 @@ def test_each_structure_obeys_one_model(make, n_structures):
             assert np.median(family.residuals(others, theta[valid][best : best + 1])) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PAIRS)
 def test_pairs_have_the_asked_shape(make):
     pair = make(3, sizes=[40, 20, 30], anomaly_share=0.4, random_state=0)
@@ -48,6 +50,7 @@ def test_pairs_have_the_asked_shape(make):
     assert list(frame.columns) == ["x1", "y1", "x2", "y2", "target"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PAIRS)
 def test_one_seed_gives_one_pair(make):
     first, second, other = make(random_state=0), make(random_state=0), make(random_state=1)
@@ -56,6 +59,7 @@ def test_one_seed_gives_one_pair(make):
     assert not np.array_equal(first.data, other.data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PAIRS)
 def test_the_pictures_show_the_same_thing_at_both_ends_of_a_match(make):
     pair = make(2, noise=0.0, anomaly_share=0.0, random_state=2)
@@ -67,12 +71,17 @@ def test_the_pictures_show_the_same_thing_at_both_ends_of_a_match(make):
     assert np.corrcoef(one, two)[0, 1] > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PAIRS)
 @pytest.mark.parametrize("seed", range(3))
 def test_false_matches_are_found(make, seed):
     pair = make(3, random_state=seed)
     n_models = 6 * len(pair.data)
-    scores = PIF(pair.family, sigma=2, n_models=n_models, random_state=0).fit(pair.data).scores_
+    scores = (
+        PreferenceIsolationForest.paper(pair.family, sigma=2, n_models=n_models, random_state=0)
+        .fit(pair.data)
+        .scores_
+    )
     assert roc_auc_score(pair.target == 0, scores) > 0.97
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
 from piforest import (
-    PIF,
     PreferenceEmbedding,
     PreferenceIsolationForest,
     RejectAnomalies,
@@ -69,37 +71,33 @@ def with_value(value):
     return changed
 
 
+paper = PreferenceIsolationForest.paper
+
 CASES = [
-    (PIF("line", sigma=0), X, "sigma must be a finite number above 0, got 0. PreferenceIsolationForest"),
-    (PIF("line", sigma=-1.5), X, "sigma must be a finite number above 0, got -1.5"),
-    (PIF("line", sigma=float("nan")), X, "sigma must be a finite number above 0, got nan"),
-    (PIF("line"), X, "PIF needs sigma, the noise of the structures in the units of X, got None"),
-    (PIF("line", sigma="auto"), X, "PIF needs sigma.*PreferenceIsolationForest estimates it"),
-    (PIF("line", sigma=1, kernel="tukey"), X, "kernel must be one of 'binary', 'gaussian', 'paper'"),
-    (PIF("line", sigma=1, n_models=0), X, "n_models must be an integer of at least 1, got 0"),
-    (PIF("line", sigma=1, n_models=2.5), X, "n_models must be an integer of at least 1, got 2.5"),
-    (PIF("line", sigma=1, n_models="all"), X, "n_models must be an integer.*got 'all'.*auto"),
-    (PIF("line", sigma=1, max_samples=1), X, "max_samples must be an integer of at least 2, got 1"),
-    (PIF("line", sigma=1, n_estimators=0), X, "n_estimators must be an integer of at least 1, got 0"),
-    (PIF("line", sigma=1, pool_size=1), X, "pool_size must be an integer of at least 2, got 1"),
-    (PIF("line", sigma=1, contamination=0), X, r"contamination must be 'auto' or a share .* in \(0, 1\), got 0"),
-    (PIF("line", sigma=1, contamination=1.0), X, r"contamination must be .* got 1.0. For 10 % write 0.1"),
-    (PIF("line", sigma=1, contamination="some"), X, "contamination must be .* got 'some'"),
-    (PIF("line", sigma=1, random_state="x"), X, "random_state must be None, an integer"),
-    (PIF("lime", sigma=1), X, "family must be one of 'aff.*'homography', .*'line'.*; got 'lime'. Did you mean 'line'?"),
-    (PIF("homography", sigma=1), X, r"family 'homography' needs 4 columns: rows \(x1, y1, x2, y2\); X has 2 feature"),
-    (PIF("circle", sigma=1), np.zeros((9, 3)), r"family 'circle' needs 2 columns: rows \(x, y\); X has 3 feature"),
-    (PIF(Picky(), sigma=1), X, "these look like pixels"),
-    (PIF("line", sigma=1), X[:, :1], r"family 'line' needs at least 2 columns: rows of coordinates; X has 1 feature"),
-    (PIF("homography", sigma=1), np.eye(4)[:3], "family 'homography' needs at least 4 matches, got 3."),
-    (PIF("circle", sigma=1), X[:2], "family 'circle' needs at least 3 points, got 2."),
-    (PIF("line", sigma=1), np.ones((30, 2)), "all 30 points are identical, so no line can be fitted"),
-    (PIF("circle", sigma=1), np.arange(20.0).repeat(2).reshape(20, 2), "every one of .* was degenerate for family 'circle'"),
-    (PIF("line", sigma=1), with_value(np.nan), "contains NaN"),
-    (PIF("line", sigma=1), with_value(np.inf), "contains infinity"),
+    (paper("line", sigma=1, n_models=0), X, "n_models must be an integer of at least 1, got 0"),
+    (paper("line", sigma=1, n_models=2.5), X, "n_models must be an integer of at least 1, got 2.5"),
+    (paper("line", sigma=1, n_models="all"), X, "n_models must be an integer.*got 'all'.*auto"),
+    (paper("line", sigma=1, max_samples=1), X, "max_samples must be an integer of at least 2, got 1"),
+    (paper("line", sigma=1, n_estimators=0), X, "n_estimators must be an integer of at least 1, got 0"),
+    (paper("line", sigma=1, pool_size=1), X, "pool_size must be an integer of at least 2, got 1"),
+    (paper("line", sigma=1, contamination=0), X, r"contamination must be 'auto' or a share .* in \(0, 1\), got 0"),
+    (paper("line", sigma=1, contamination=1.0), X, r"contamination must be .* got 1.0. For 10 % write 0.1"),
+    (paper("line", sigma=1, contamination="some"), X, "contamination must be .* got 'some'"),
+    (paper("line", sigma=1, random_state="x"), X, "random_state must be None, an integer"),
+    (paper("lime", sigma=1), X, "family must be one of 'aff.*'homography', .*'line'.*; got 'lime'. Did you mean 'line'?"),
+    (paper("homography", sigma=1), X, r"family 'homography' needs 4 columns: rows \(x1, y1, x2, y2\); X has 2 feature"),
+    (paper("circle", sigma=1), np.zeros((9, 3)), r"family 'circle' needs 2 columns: rows \(x, y\); X has 3 feature"),
+    (paper(Picky(), sigma=1), X, "these look like pixels"),
+    (paper("line", sigma=1), X[:, :1], r"family 'line' needs at least 2 columns: rows of coordinates; X has 1 feature"),
+    (paper("homography", sigma=1), np.eye(4)[:3], "family 'homography' needs at least 4 matches, got 3."),
+    (paper("circle", sigma=1), X[:2], "family 'circle' needs at least 3 points, got 2."),
+    (paper("line", sigma=1), np.ones((30, 2)), "all 30 points are identical, so no line can be fitted"),
+    (paper("circle", sigma=1), np.arange(20.0).repeat(2).reshape(20, 2), "every one of .* was degenerate for family 'circle'"),
+    (paper("line", sigma=1), with_value(np.nan), "contains NaN"),
+    (paper("line", sigma=1), with_value(np.inf), "contains infinity"),
     (PreferenceIsolationForest(branching=1), X, "branching must be an integer of at least 2, got 1"),
     (PreferenceIsolationForest(branching=9, max_samples=8), X, r"branching must be at most max_samples \(8\), got 9"),
-    (PreferenceIsolationForest(scale="wide"), X, "scale must be one of 'adaptive', 'fixed', 'own'; got 'wide'"),
+    (PreferenceIsolationForest(scale="wide"), X, "scale must be one of 'adaptive', 'fixed', 'per_model'; got 'wide'"),
     (PreferenceIsolationForest(weighting="gains"), X, "weighting must be one of 'gain', 'none'; got 'gains'. Did you mean 'gain'"),
     (PreferenceIsolationForest(path="deep"), X, "path must be one of 'depth', 'soft'; got 'deep'. Did you mean 'depth'"),
     (PreferenceIsolationForest(sampler="locale"), X, "sampler must be one of 'grouped', .*; got 'locale'. Did you mean 'local'"),
@@ -116,25 +114,25 @@ CASES = [
     (VoronoiForest("euclidian"), X, "Did you mean 'euclidean'"),
     (VoronoiForest(lambda a, b: 1.0), ["one"], "VoronoiForest needs at least 2 object.s., got 1"),
     (VoronoiForest("euclidean"), X[:1], "minimum of 2 is required"),
-    (PIF("line", sigma=1), X * 1e200, "X must hold values between 1e-90 and 1e.90 in size, its largest is"),
-    (PIF("circle", sigma=1), X * 1e-200, "X must hold values between .* Use another unit"),
+    (paper("line", sigma=1), X * 1e200, "X must hold values between 1e-90 and 1e.90 in size, its largest is"),
+    (paper("circle", sigma=1), X * 1e-200, "X must hold values between .* Use another unit"),
     (VoronoiForest("euclidean"), X * 1e200, "X must hold values between"),
     (VoronoiForest("euclidean"), ["kitten", "mitten"], r"metric='euclidean' takes rows of numbers; for strings pass a function d\(a, b\)"),
     (VoronoiForest(lambda a, b: 1.0), "kitten", "X must be a list of items, got one str: 'kitten'"),
     (VoronoiForest(lambda a, b: [1, 2]), ["a", "b"], r"metric <lambda>\(a, b\) must give one number"),
     (VoronoiForest(dict), X, "metric must be one of .* a function"),
     (VoronoiForest(Misshapen()), X, r"metric 'misshapen' must give distances of shape \(50, 50\), got \(3, 3\)"),
-    (PIF(Line(lambda R: R.repeat(3, axis=1)), sigma=1), X, r"residuals of family 'line' must have shape \(256, 500\), got \(256, 1500\)"),
-    (PIF(Line(lambda R: R.T), sigma=1), X, "residuals of family 'line' must have shape"),
-    (PIF(Line(lambda R: R[0]), sigma=1), X, "residuals of family 'line' must have shape"),
-    (PIF(Line(lambda R: -R), sigma=1), X, "residuals of family 'line' must not be negative or NaN, got -"),
+    (paper(Line(lambda R: R.repeat(3, axis=1)), sigma=1), X, r"residuals of family 'line' must have shape \(256, 500\), got \(256, 1500\)"),
+    (paper(Line(lambda R: R.T), sigma=1), X, "residuals of family 'line' must have shape"),
+    (paper(Line(lambda R: R[0]), sigma=1), X, "residuals of family 'line' must have shape"),
+    (paper(Line(lambda R: -R), sigma=1), X, "residuals of family 'line' must not be negative or NaN, got -"),
     (VoronoiForest(Dropping()), X, r"rows\(X\) of metric 'misshapen' must keep all 50 rows, it gives 5"),
     (PreferenceIsolationForest(kernel=lambda r, s: 1.0), X, r"kernel <lambda>\(r, sigma\) must have shape \(100,\), got \(\)"),
     (PreferenceIsolationForest(sampler=Misshapen()), X, "samples of sampler 'misshapen' must have shape"),
     (PreferenceIsolationForest(sampler=Wrapping()), X, "samples of sampler 'wrapping' must be row numbers, integers from 0 to 49"),
     (PreferenceIsolationForest(sampler=object()), X, "sampler must be one of"),
     (VoronoiForest(object()), X, "metric must be one of"),
-    (PIF(NoModels(), sigma=1), X, "solve of family 'line' must return parameters and valid"),
+    (paper(NoModels(), sigma=1), X, "solve of family 'line' must return parameters and valid"),
     (RejectAnomalies(LinearRegression()), X, "detector must have fit_predict"),
     (VoronoiForest("euclidean", branching=300), X, r"branching must be at most max_samples \(256\), got 300"),
 ]  # fmt: skip
@@ -149,8 +147,10 @@ def test_bad_input_is_named(estimator, data, message):
 
 
 def test_a_wrong_number_of_columns_is_named_when_scoring():
-    detector = PIF("line", sigma=0.1, n_models=50, n_estimators=5).fit(X)
-    with pytest.raises(ValueError, match="X has 3 features, but PIF is expecting 2 features"):
+    detector = paper("line", sigma=0.1, n_models=50, n_estimators=5).fit(X)
+    with pytest.raises(
+        ValueError, match="X has 3 features, but PreferenceIsolationForest is expecting 2 features"
+    ):
         detector.predict(np.zeros((4, 3)))
     with pytest.raises(ValueError, match="contains NaN"):
         detector.predict(with_value(np.nan))
@@ -173,7 +173,7 @@ def test_quality_must_fit_the_rows():
 
 
 def test_a_contamination_outside_its_range_is_refused_after_fitting():
-    detector = PIF("line", sigma=0.1, n_models=50, n_estimators=5, random_state=0).fit(X)
+    detector = paper("line", sigma=0.1, n_models=50, n_estimators=5, random_state=0).fit(X)
     offset = detector.offset_
     with pytest.raises(ValueError, match="contamination must be"):
         detector.set_contamination(1.2)
@@ -208,3 +208,26 @@ def test_scenes_refuse_bad_values(make):
         make(3, sizes=[4, 5])
     with pytest.raises(ValueError, match=r"anomaly_share must be in \[0, 1\), got 1"):
         make(3, anomaly_share=1)
+
+
+@pytest.mark.parametrize("sigma", [0, -1.5, float("nan"), None, "auto"])
+def test_the_papers_algorithm_asks_for_the_noise_at_once(sigma):
+    told = f"sigma must be a finite number above 0, got {sigma!r}. PreferenceIsolationForest"
+    with pytest.raises(ValueError, match=re.escape(told)):
+        paper("line", sigma=sigma)
+    with pytest.raises(TypeError, match="sigma"):
+        paper("line")
+
+
+def test_the_papers_algorithm_knows_three_kernels():
+    with pytest.raises(ValueError, match="kernel must be one of 'binary', 'gaussian', 'paper'"):
+        paper("line", sigma=1, kernel="tukey")
+
+
+def test_the_papers_algorithm_is_an_ordinary_detector_whose_parameters_say_what_it_is():
+    detector = paper("circle", sigma=0.1)
+    assert type(detector) is PreferenceIsolationForest
+    assert repr(detector) == repr(clone(detector))
+    ours = {"sampler": "uniform", "scale": "fixed", "weighting": "none", "path": "depth",
+            "in_sample_preferences": True, "n_models": "paper", "sigma": 0.1}  # fmt: skip
+    assert ours.items() <= detector.get_params().items()

@@ -18,7 +18,8 @@ from sklearn.metrics import pairwise_distances, roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 import naive
-from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
+from naive import paper
+from piforest import PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
 from piforest._random import Stream, choose
 from piforest.datasets import make_circles, make_lines
 from piforest.metrics import get_metric
@@ -33,7 +34,7 @@ MATCHES = np.random.default_rng(0).uniform(0, 500, (40, 4))
 MATCHES[:25, 2:] = MATCHES[:25, :2] * 1.1 + [20, -30]
 
 
-def small(cls=PIF, family="line", **changes):
+def small(cls=PreferenceIsolationForest.paper, family="line", **changes):
     params = {
         "sigma": 0.03,
         "n_models": 150,
@@ -44,47 +45,20 @@ def small(cls=PIF, family="line", **changes):
     return cls(family, **{**params, **changes})
 
 
-# --- equal to the paper's pseudocode
-
-
-@pytest.mark.parametrize("pool_size", [4096, 33], ids=["whole pool", "n above the pool"])
-@pytest.mark.parametrize(
-    ("family", "X", "sigma"),
-    [("line", LINES, 0.03), ("circle", CIRCLES[:90], 0.03), ("homography", MATCHES, 4.0),
-     ("fundamental", MATCHES, 4.0)],
-)  # fmt: skip
-@pytest.mark.parametrize("kernel", ["gaussian", "binary"])
-def test_pif_equals_the_naive_one(family, X, sigma, kernel, pool_size):
-    detector = small(PIF, family, sigma=sigma, kernel=kernel, pool_size=pool_size).fit(X)
-    stream = Stream.from_random_state(4)
-    R = naive.residuals(family, X, detector.models_[0].params)
-    P = naive.preferences(R, sigma, kernel)
-    pool = choose(stream.child("pool"), len(X), pool_size)
-    D = naive.table("tanimoto", P, P[pool])
-    forest = naive.pi_forest(D[pool], stream.child("trees"), 12, 32, 2)
-    lengths, scores = naive.scores(D, ~P.any(axis=1), forest, 32, 2)
-    np.testing.assert_allclose(detector.path_lengths(X), lengths, rtol=1e-13)
-    np.testing.assert_allclose(detector.scores_, scores, rtol=1e-13)
+# --- equal to the naive ones; test_paper.py does the same for the paper's algorithm
 
 
 @pytest.mark.parametrize("pool_size", [50, 4096])
-@pytest.mark.parametrize(
-    ("family", "X", "sigma"), [("line", LINES, "auto"), ("circle", CIRCLES, 0.03)]
-)
-def test_the_default_detector_equals_the_naive_one(family, X, sigma, pool_size):
+@pytest.mark.parametrize("sigma", ["auto", 0.03])
+@pytest.mark.parametrize("family", ["line", "circle"])
+def test_the_default_detector_equals_the_naive_one(family, sigma, pool_size):
+    X = LINES if family == "line" else CIRCLES
     X = np.concatenate([X, X[:5]])
+    twin = paper.LINE if family == "line" else paper.CIRCLE
+    lengths, scores = naive.default_detector(X, twin, 1, sigma, 150, 12, 32, 3, pool_size, 4)
     detector = small(
         PreferenceIsolationForest, family, sigma=sigma, pool_size=pool_size, branching=3
     ).fit(X)
-    stream = Stream.from_random_state(4)
-    models = detector.models_[0]
-    R = naive.residuals(family, X, models.params)
-    P = naive.preferences(R, models.scale, "gaussian", models.weight)
-    P = naive.without_own_votes(P, X, models.samples)
-    pool = choose(stream.child("pool"), len(X), pool_size)
-    D = naive.table("tanimoto", P, P[pool])
-    forest = naive.pi_forest(D[pool], stream.child("trees"), 12, 32, 3)
-    lengths, scores = naive.scores(D, ~P.any(axis=1), forest, 32, 3, soft=True)
     np.testing.assert_allclose(detector.path_lengths(X), lengths, rtol=1e-12)
     np.testing.assert_allclose(detector.scores_, scores, rtol=1e-12)
     assert np.array_equal(detector.scores_[:5], detector.scores_[-5:])
@@ -115,7 +89,7 @@ def test_voronoi_forest_equals_the_naive_one(metric, branching):
 # --- one seed, one answer, whatever the batch, the order and the threads
 
 DETECTORS = [
-    (small(PIF), LINES),
+    (small(PreferenceIsolationForest.paper), LINES),
     (small(PreferenceIsolationForest, "circle", sigma="auto", pool_size=50), CIRCLES),
     (small(PreferenceIsolationForest, metric="ruzicka", branching=3), LINES),
     (small(PreferenceIsolationForest, metric="chebyshev"), LINES),
@@ -142,7 +116,7 @@ class TestLaws:
         fitted = clone(detector).fit(X)
         whole = fitted.anomaly_score(X)
         monkeypatch.setattr("piforest.forest.pooled._TABLE_BYTES", 1)
-        monkeypatch.setattr("piforest.estimators.embedding._BLOCK", (19, 19))
+        monkeypatch.setattr("piforest.engines.cpu._EMBEDDED_ROWS", (19, 19))
         assert fitted.forest_.block_rows == 16
         assert np.array_equal(fitted.anomaly_score(X), whole)
         assert np.array_equal(clone(detector).fit(X).scores_, whole)
@@ -154,7 +128,7 @@ class TestLaws:
             assert np.array_equal(one.scores_, many.scores_)
             assert np.array_equal(one.path_lengths(X), many.path_lengths(X))
             for name in ("roots", "first_child", "seed", "size"):
-                a, b = (getattr(d.forest_.forest, name) for d in (one, many))
+                a, b = (getattr(d.forest_.trees, name) for d in (one, many))
                 assert np.array_equal(a, b)
 
     def test_one_seed_gives_one_answer(self, detector, X):
@@ -193,7 +167,7 @@ class TestLaws:
         fitted = clone(detector).fit(X)
         lengths = fitted.path_lengths(X)
         assert lengths.shape == (len(X), 12)
-        expected = 2 ** (-lengths.mean(axis=1) / fitted.forest_.forest.normaliser)
+        expected = 2 ** (-lengths.mean(axis=1) / fitted.forest_.trees.normaliser)
         np.testing.assert_allclose(fitted.scores_, expected, rtol=1e-12)
 
     def test_blocks_are_scored_as_they_come(self, detector, X):
@@ -241,7 +215,10 @@ def test_scoring_takes_the_same_containers_as_fitting(tmp_path):
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
     frames = [pd.DataFrame(CIRCLES), CIRCLES.tolist(), mapped]
     embedding = PreferenceEmbedding("circle", sigma=0.02, n_models=80, random_state=0).fit(CIRCLES)
-    for detector in (small(PIF, "circle"), VoronoiForest("euclidean", n_estimators=5)):
+    for detector in (
+        small(PreferenceIsolationForest.paper, "circle"),
+        VoronoiForest("euclidean", n_estimators=5),
+    ):
         expected = detector.fit(CIRCLES).anomaly_score(CIRCLES)
         for X in [*frames, np.asfortranarray(CIRCLES)]:
             assert np.array_equal(detector.anomaly_score(X), expected)
@@ -285,8 +262,12 @@ def test_a_read_only_memory_map_goes_in(tmp_path):
 def test_scaling_data_and_sigma_by_a_power_of_two_changes_no_bit(power):
     factor = 2.0**power
     for family, X, sigma in (("line", LINES, 0.03), ("homography", MATCHES, 4.0)):
-        here = small(PIF, family, sigma=sigma).fit(X).scores_
-        there = small(PIF, family, sigma=sigma * factor).fit(X * factor).scores_
+        here = small(PreferenceIsolationForest.paper, family, sigma=sigma).fit(X).scores_
+        there = (
+            small(PreferenceIsolationForest.paper, family, sigma=sigma * factor)
+            .fit(X * factor)
+            .scores_
+        )
         assert np.array_equal(here, there)
     automatic = small(PreferenceIsolationForest, "circle", sigma="auto")
     assert automatic.fit(CIRCLES).sigma_ * factor == automatic.fit(CIRCLES * factor).sigma_
@@ -308,13 +289,13 @@ def test_moving_the_data_changes_preferences_by_rounding_only():
 
 
 def test_points_that_prefer_no_model_score_highest():
-    detector = small(PIF, "circle").fit(CIRCLES)
+    detector = small(PreferenceIsolationForest.paper, "circle").fit(CIRCLES)
     alone = np.array([[0.0, -1e4], [1e4, 1e4]])
     X = np.concatenate([CIRCLES, alone])
     assert detector.embedding_.transform(alone).nnz == 0
     scores = detector.anomaly_score(X)
     assert scores[-1] == scores[-2] == scores.max()
-    assert scores[-1] == pytest.approx(2 ** (-1 / detector.forest_.forest.normaliser))
+    assert scores[-1] == pytest.approx(2 ** (-1 / detector.forest_.trees.normaliser))
     assert (detector.path_lengths(alone) == 1).all()
 
 
@@ -328,6 +309,7 @@ def test_structure_tells_more_than_density(seed):
         assert aucs[0] > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [1e6, 1e20, 9.97e36, 1e80])
 @pytest.mark.parametrize(
     ("family", "X", "y"), [("line", LINES, LINES_Y), ("circle", CIRCLES, CIRCLES_Y)]
@@ -346,7 +328,7 @@ def test_absurdly_far_rows_prefer_nothing_when_scored(far):
     cases += [("homography", MATCHES, 4.0), ("fundamental", MATCHES, 4.0)]
     with np.errstate(all="ignore"):
         for family, X, sigma in cases:
-            detector = small(PIF, family, sigma=sigma).fit(X)
+            detector = small(PreferenceIsolationForest.paper, family, sigma=sigma).fit(X)
             row = np.full((1, X.shape[1]), far) * np.linspace(1, 1.3, X.shape[1])
             assert detector.embedding_.transform(row).nnz <= 3
             assert detector.predict(row)[0] == -1
@@ -354,7 +336,7 @@ def test_absurdly_far_rows_prefer_nothing_when_scored(far):
 
 def test_new_points_are_judged_by_the_structures():
     rng = np.random.default_rng(3)
-    detector = PIF("circle", sigma=0.02, random_state=0).fit(CIRCLES)
+    detector = PreferenceIsolationForest.paper("circle", sigma=0.02, random_state=0).fit(CIRCLES)
     on, off = CIRCLES[CIRCLES_Y > 0] + rng.normal(0, 0.005, (120, 2)), rng.uniform(-1, 1, (120, 2))
     scores = detector.anomaly_score(np.concatenate([on, off]))
     assert roc_auc_score(np.repeat([0, 1], 120), scores) > 0.85
@@ -370,9 +352,11 @@ def test_binary_preferences_make_tanimoto_jaccard():
 def test_pif_is_the_general_detector_with_the_papers_values():
     general = small(
         PreferenceIsolationForest, sampler="uniform", scale="fixed", weighting="none",
-        own_votes=True, path="depth", metric="tanimoto", branching=2,
+        in_sample_preferences=True, path="depth", metric="tanimoto", branching=2,
     )  # fmt: skip
-    assert np.array_equal(general.fit(LINES).scores_, small(PIF).fit(LINES).scores_)
+    assert np.array_equal(
+        general.fit(LINES).scores_, small(PreferenceIsolationForest.paper).fit(LINES).scores_
+    )
 
 
 def test_user_families_samplers_and_kernels_plug_in():
@@ -587,6 +571,7 @@ def test_trees_that_cannot_split_are_a_warning():
     assert np.ptp(forest.scores_) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
 def test_every_backend_of_joblib_gives_the_same(backend):
     with parallel_config(backend=backend):
@@ -642,7 +627,12 @@ def test_the_embedding_is_sparse_float32_with_names():
     assert embedding.get_feature_names_out()[0] == "preferenceembedding0"
     # A point is on every model that it was a sample of, and has no vote there.
     both = PreferenceEmbedding(
-        "line", sigma=0.02, n_models=70, weighting="none", own_votes=True, random_state=0
+        "line",
+        sigma=0.02,
+        n_models=70,
+        weighting="none",
+        in_sample_preferences=True,
+        random_state=0,
     ).fit_transform(LINES)
     for j, sample in enumerate(embedding.models_[0].samples):
         rows = [int(i) for i in sample]
@@ -651,7 +641,11 @@ def test_the_embedding_is_sparse_float32_with_names():
 
 
 def test_unfitted_detectors_say_so():
-    for detector in (PIF("line", sigma=1), VoronoiForest(), PreferenceIsolationForest()):
+    for detector in (
+        PreferenceIsolationForest.paper("line", sigma=1),
+        VoronoiForest(),
+        PreferenceIsolationForest(),
+    ):
         for call in ("predict", "score_samples", "anomaly_score", "path_lengths", "score_blocks"):
             with pytest.raises(NotFittedError):
                 getattr(detector, call)(LINES)

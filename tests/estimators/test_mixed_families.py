@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest
+from piforest import PreferenceEmbedding, PreferenceIsolationForest
 from piforest.datasets import make_circles, make_lines
 from piforest.families import from_functions, get_family, resolve_families
 
@@ -45,7 +45,8 @@ def test_preferences_stand_side_by_side(scene):
     assert np.array_equal(both[:, :200].toarray(), alone.toarray())
 
 
-@pytest.mark.parametrize("make", [PreferenceIsolationForest, PIF])
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [PreferenceIsolationForest, PreferenceIsolationForest.paper])
 def test_two_families_find_the_structures_of_both(scene, make):
     """Lines alone miss the circles; circles alone miss little: a line is nearly a large circle."""
     X, y = scene
@@ -132,10 +133,12 @@ def test_the_list_that_was_fitted_may_be_passed_again(scene, tmp_path):
         sample_size=1,
         n_features=2,
     )
-    detector = PIF(["line", upright], sigma=0.01, n_models=60, random_state=0).fit(X)
+    detector = PreferenceIsolationForest.paper(
+        ["line", upright], sigma=0.01, n_models=60, random_state=0
+    ).fit(X)
     detector.save(tmp_path / "model.pif")
     for family in (upright, ["line", upright]):
-        other = PIF.load(tmp_path / "model.pif", family=family)
+        other = PreferenceIsolationForest.load(tmp_path / "model.pif", family=family)
         assert np.array_equal(other.anomaly_score(X), detector.anomaly_score(X))
-    with pytest.raises(ValueError, match="family must hold the one of your own"):
-        PIF.load(tmp_path / "model.pif", family=["line", "circle"])
+    with pytest.raises(ValueError, match="family must hold the one custom family"):
+        PreferenceIsolationForest.load(tmp_path / "model.pif", family=["line", "circle"])

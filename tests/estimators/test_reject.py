@@ -8,11 +8,13 @@ from imblearn.pipeline import make_pipeline
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LinearRegression
 
-from piforest import PIF, PreferenceIsolationForest, RejectAnomalies, VoronoiForest
+from piforest import PreferenceIsolationForest, RejectAnomalies, VoronoiForest
 from piforest.datasets import make_lines
 
 X, Y = make_lines(2, noise=0.01, anomaly_share=0.2, random_state=0, return_X_y=True)
-DETECTOR = PIF("line", sigma=0.01, contamination=0.2, n_models=500, random_state=0)
+DETECTOR = PreferenceIsolationForest.paper(
+    "line", sigma=0.01, contamination=0.2, n_models=500, random_state=0
+)
 
 
 def test_rows_of_x_and_y_are_dropped_together():
@@ -52,7 +54,10 @@ def test_an_imbalanced_learn_pipeline_drops_rows_while_fitting_only():
             kept = super().fit_resample(np.column_stack([X, y]))
             return kept[:, :-1], kept[:, -1]
 
-    pipeline = make_pipeline(OnBoth(PIF("line", sigma=0.01, random_state=0)), LinearRegression())
+    pipeline = make_pipeline(
+        OnBoth(PreferenceIsolationForest.paper("line", sigma=0.01, random_state=0)),
+        LinearRegression(),
+    )
     pipeline.fit(t, y)
     assert abs(pipeline[-1].coef_[0] - 2) < 0.02 < abs(plain.coef_[0] - 2)
     assert pipeline.predict(t).shape == (300,)
@@ -65,7 +70,9 @@ def test_any_detector_with_scikit_learns_labels_will_do():
 
 def test_the_default_detector_is_ours_and_the_given_one_is_not_touched():
     assert isinstance(RejectAnomalies().fit(X).detector_, PreferenceIsolationForest)
-    reject = RejectAnomalies(PIF("line", sigma=0.01, n_models=100, n_estimators=5))
+    reject = RejectAnomalies(
+        PreferenceIsolationForest.paper("line", sigma=0.01, n_models=100, n_estimators=5)
+    )
     reject.fit(X)
     assert not hasattr(reject.detector, "forest_")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from piforest import (
-    PIF,
     PreferenceEmbedding,
     PreferenceIsolationForest,
     RejectAnomalies,
@@ -14,7 +13,7 @@ from piforest import (
 
 ESTIMATORS = [
     PreferenceIsolationForest(n_estimators=20),
-    PIF("line", sigma=0.1, n_estimators=20),
+    PreferenceIsolationForest.paper("line", sigma=0.1, n_estimators=20),
     PreferenceEmbedding(n_models=50),
     VoronoiForest(n_estimators=20),
     VoronoiForest("euclidean", n_estimators=20),
@@ -39,5 +38,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
-def test_scikit_learn_check(estimator, check):
+def test_scikit_learn_check(estimator, check, monkeypatch):
+    # Without it scikit-learn skips its check that array API dispatch changes no result.
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     check(estimator)

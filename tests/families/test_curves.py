@@ -9,7 +9,7 @@ from sklearn import linear_model
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import PolynomialFeatures
 
-from piforest import PIF
+from piforest import PreferenceIsolationForest
 from piforest.checks import check_family
 from piforest.datasets import make_ellipses, make_parabolas, make_polynomials, make_regressions
 from piforest.families import extent, get_family
@@ -113,6 +113,7 @@ def test_points_on_no_sensible_ellipse_are_degenerate(shift):
     assert ELLIPSE.solve(round_[None] * [8, 1] + shift)[1].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ratio", "off"), [(1.0, 1e-9), (0.5, 0.02), (0.2, 0.2)])
 def test_the_distance_to_an_ellipse_is_right_to_first_order(ratio, off):
     t, fine = np.linspace(0, 2 * np.pi, 97), np.linspace(0, 2 * np.pi, 100_001)
@@ -283,18 +284,18 @@ def test_the_extent_of_a_table_is_that_of_its_target():
 def test_tables_without_a_law_to_find_are_refused_in_words():
     X = table()
     with pytest.raises(ValueError, match=r"target must be a column of X, got 4; .* 0 to 3"):
-        PIF(get_family("linear_regression", target=4), sigma=1).fit(X)
+        PreferenceIsolationForest.paper(get_family("linear_regression", target=4), sigma=1).fit(X)
     X[:, 1] = X[:, 1] > 0
     assert LINEAR.complaint(X) is None
     with pytest.raises(ValueError, match=r"column 1 of X has 2 distinct .* law of degree 2 in it"):
-        PIF("polynomial_regression", sigma=1).fit(X)
+        PreferenceIsolationForest.paper("polynomial_regression", sigma=1).fit(X)
     X[:, 1] = 3
     with pytest.raises(ValueError, match=r"column 1 of X has 1 distinct .* law of degree 1 in it"):
-        PIF("linear_regression", sigma=1).fit(X)
+        PreferenceIsolationForest.paper("linear_regression", sigma=1).fit(X)
     with pytest.raises(ValueError, match="the target, column 1 of X, is constant"):
-        PIF(get_family("linear_regression", target=1), sigma=1).fit(X)
+        PreferenceIsolationForest.paper(get_family("linear_regression", target=1), sigma=1).fit(X)
     with pytest.raises(ValueError, match="needs at least 2 columns: rows of features and a target"):
-        PIF("linear_regression", sigma=1).fit(X[:, :1])
+        PreferenceIsolationForest.paper("linear_regression", sigma=1).fit(X[:, :1])
 
 
 # --- scenes
@@ -359,16 +360,20 @@ def test_scenes_come_as_frames_and_in_any_box():
 def test_anomalies_are_found(make, family, options, least):
     options = {"noise": 0.005, "anomaly_share": 0.3, **options}
     X, y = make(random_state=0, return_X_y=True, **options)
-    detector = PIF(family, sigma=options["noise"], random_state=0).fit(X)
+    detector = PreferenceIsolationForest.paper(family, sigma=options["noise"], random_state=0).fit(
+        X
+    )
     assert roc_auc_score(y == 0, detector.scores_) >= least
 
 
 @pytest.mark.parametrize("family", [ROTATED, get_family("polynomial", degree=2)], ids=str)
 def test_options_survive_on_disk(family, tmp_path):
     X = make_parabolas(2, sizes=60, random_state=0).data
-    detector = PIF(family, sigma=0.005, n_models=60, n_estimators=9, random_state=0).fit(X)
+    detector = PreferenceIsolationForest.paper(
+        family, sigma=0.005, n_models=60, n_estimators=9, random_state=0
+    ).fit(X)
     detector.save(tmp_path / "m")
-    again = PIF.load(tmp_path / "m")
+    again = PreferenceIsolationForest.load(tmp_path / "m")
     assert again.family == family
     assert np.array_equal(again.anomaly_score(X), detector.anomaly_score(X))
 

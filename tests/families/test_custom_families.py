@@ -23,7 +23,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest
+from piforest import PreferenceEmbedding, PreferenceIsolationForest
 from piforest.checks import BrokenLaw, check_family
 from piforest.datasets import make_lines, make_piecewise_laws
 from piforest.families import LearnedFamily, extent, from_functions, get_family, learned
@@ -75,6 +75,7 @@ LEARNED = [
 IDS = [str(case[0])[:20] for case in LEARNED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "k", "rows", "twin"), LEARNED, ids=IDS)
 def test_learned_residuals_equal_the_naive_ones(estimator, k, rows, twin):
     family = LearnedFamily(estimator, k)
@@ -87,6 +88,7 @@ def test_learned_residuals_equal_the_naive_ones(estimator, k, rows, twin):
     np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "k", "rows", "twin"), LEARNED, ids=IDS)
 def test_learned_families_obey_the_laws(estimator, k, rows, twin):
     family = LearnedFamily(estimator, k)
@@ -219,17 +221,25 @@ def test_learned_families_name_what_they_cannot_take(arguments, says):
 
 
 def test_fit_says_why_nothing_can_be_learned():
-    detector = PIF(LearnedFamily(TREE, 5, target=7), sigma=0.1)
+    detector = PreferenceIsolationForest.paper(LearnedFamily(TREE, 5, target=7), sigma=0.1)
     with pytest.raises(ValueError, match=r"target .* is column 7, but X has 3 columns"):
         detector.fit(X)
     with pytest.raises(ValueError, match=r"column -1 of X, the target .* is constant"):
-        PIF(LearnedFamily(TREE, 5), sigma=0.1).fit(np.column_stack([X, np.ones(60)]))
+        PreferenceIsolationForest.paper(LearnedFamily(TREE, 5), sigma=0.1).fit(
+            np.column_stack([X, np.ones(60)])
+        )
     with pytest.raises(ValueError, match=r"learns from none of 20 .* of 5 rows; .* n_components=6"):
-        PIF(LearnedFamily(PCA(6), 5), sigma=0.1).fit(np.hstack([X, X**2, X**3]))
-    with pytest.raises(ValueError, match="'learned PCA' needs at least 4 columns; X has 3"):
-        PIF(LearnedFamily(PCA(3), 5), sigma=0.1).fit(X)
-    with pytest.raises(ValueError, match="needs at least 2 columns; X has 1"):
-        PIF(LearnedFamily(TREE, 5), sigma=0.1).fit(X[:, :1])
+        PreferenceIsolationForest.paper(LearnedFamily(PCA(6), 5), sigma=0.1).fit(
+            np.hstack([X, X**2, X**3])
+        )
+    with pytest.raises(
+        ValueError, match=r"'learned PCA' needs at least 4 columns: rows of .*; X has 3"
+    ):
+        PreferenceIsolationForest.paper(LearnedFamily(PCA(3), 5), sigma=0.1).fit(X)
+    with pytest.raises(
+        ValueError, match="at least 2 columns: rows of features and a target; X has 1"
+    ):
+        PreferenceIsolationForest.paper(LearnedFamily(TREE, 5), sigma=0.1).fit(X[:, :1])
 
 
 def test_the_extent_is_in_the_units_of_the_residuals():
@@ -278,15 +288,19 @@ STEPS = DecisionTreeRegressor(max_depth=3), 6
 CURVES = make_pipeline(PolynomialFeatures(2), LinearRegression()), 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "n_pieces", "learner"), [("steps", 3, STEPS), ("curves", 1, CURVES)]
 )
 def test_learned_laws_are_found_at_the_true_noise(shape, n_pieces, learner):
     X, y = make_piecewise_laws(3, shape=shape, n_pieces=n_pieces, random_state=1, return_X_y=True)
-    detector = PIF(LearnedFamily(*learner), sigma=0.01, n_models=2500, random_state=0).fit(X)
+    detector = PreferenceIsolationForest.paper(
+        LearnedFamily(*learner), sigma=0.01, n_models=2500, random_state=0
+    ).fit(X)
     assert roc_auc_score(y == 0, detector.scores_) > 0.95
 
 
+@pytest.mark.slow
 def test_importing_families_imports_no_estimators():
     code = (
         "import sys, piforest.families; before = set(sys.modules);"
@@ -446,7 +460,7 @@ def _typo(points):
 )
 def test_errors_name_the_function(fit, residuals, says):
     family = from_functions(fit, residuals, sample_size=2, name="own")
-    detector = PIF(family, sigma=0.1, n_models=50, random_state=0)
+    detector = PreferenceIsolationForest.paper(family, sigma=0.1, n_models=50, random_state=0)
     with pytest.raises((RuntimeError, ValueError), match=says):
         detector.fit(FLAT)
     with pytest.raises(BrokenLaw, match=r"must not raise an error for any rows.*'own'"):
@@ -513,4 +527,4 @@ def test_a_classifier_of_a_continuous_target_is_refused():
     X = make_piecewise_laws(3, noise=0.01, random_state=0).data
     family = LearnedFamily(DecisionTreeClassifier(max_depth=2), sample_size=6)
     with pytest.raises(ValueError, match=r"distinct values .* no classes\. Use a regressor"):
-        PIF(family, sigma=0.01, n_models=20).fit(X)
+        PreferenceIsolationForest.paper(family, sigma=0.01, n_models=20).fit(X)

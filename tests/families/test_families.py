@@ -238,6 +238,7 @@ def test_seven_point_matrices_have_rank_two_and_fit_their_sample():
         assert SEVEN.residuals(samples[i], params[i, k][None]).max() < 1e-5
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=3))
 def test_cubic_roots_are_those_of_the_cubic(roots):
     from piforest.families.fundamental import _real_roots

@@ -1,7 +1,7 @@
-"""Every family's residuals, written against the array's own namespace, are those of its kernel.
+"""Every family's residuals are its formula: compiled, in NumPy, in torch.
 
-NumPy rounds each operation on its own, as the kernels do, so that all bits agree. So does torch
-on the CPU, but for square roots, which may be one unit in the last place off.
+NumPy rounds each operation on its own, as the compiled code does, so that all bits agree. So does
+torch on the CPU, but for square roots, which may be one unit in the last place off.
 """
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ import pytest
 
 from piforest.checks import BrokenLaw, check_family
 from piforest.families import extent, get_family, list_families
-from piforest.families._namespace import prepared_params, residuals_of
-from scenes import cylinder_points, flat_points, line_points, on_one_model, parabola_points
+from piforest.families._formula import prepared_params, residuals_of
+from scenes import (
+    cylinder_points,
+    flat_points,
+    line_points,
+    on_one_model,
+    parabola_points,
+    sphere_points,
+)
 
 VARIANTS = {
     "line in the plane": ("line", {}, line_points(d=2)),
@@ -38,6 +45,11 @@ VARIANTS = {
         {"dimension": 1, "affine": False},
         flat_points(d=4, r=3),
     ),
+    "line in 30 columns": ("line", {}, line_points(d=30)),
+    "hyperplane in 35 columns": ("hyperplane", {}, flat_points(80, d=35, r=34)),
+    "sphere in 55 columns": ("sphere", {}, sphere_points(80, seed=1, d=55)),
+    "subspace of 3 in 30 columns": ("subspace", {"dimension": 3}, flat_points(d=30, r=3)),
+    "law of 39 features": ("linear_regression", {}, flat_points(80, d=40, r=39)),
     "law for the first column": (
         "linear_regression",
         {"target": 0},
@@ -86,11 +98,22 @@ def close(R, family, X, theta):
     return np.isclose(R, kernel, rtol=1e-12, atol=digits, equal_nan=True)
 
 
-def test_the_formula_gives_the_bits_of_the_kernel(scene):
+def test_the_compiled_formula_gives_the_bits_of_numpy(scene):
     family, X, theta = scene
     formula = residuals_of(family, X, theta)
     assert formula.dtype == np.float64
     assert np.array_equal(formula, family.residuals(X, theta), equal_nan=True)
+
+
+def test_layout_and_precision_of_the_rows_do_not_matter(scene):
+    family, X, theta = scene
+    X = X[(np.abs(X) < 1e12).all(axis=1)].astype(np.float32)
+    R = family.residuals(X.astype(np.float64), theta)
+    assert np.array_equal(family.residuals(X, theta), R, equal_nan=True)
+    assert np.array_equal(family.residuals(np.asfortranarray(X), theta), R, equal_nan=True)
+    assert np.array_equal(family.residuals(X[::-1], theta)[::-1], R, equal_nan=True)
+    assert family.residuals(X[:0], theta).shape == (0, len(theta))
+    assert family.residuals(X, theta[:0]).shape == (len(X), 0)
 
 
 def test_no_distance_is_not_a_number(scene):
@@ -110,6 +133,7 @@ def test_tensors_give_tensors_as_near_as_the_kernel(scene):
     assert torch.equal(torch.nan_to_num(R), torch.nan_to_num(family.residuals(points, theta)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("namespace", ["numpy", "torch"])
 def test_single_precision_stays_single_and_close(scene, namespace):
     family, X, theta = scene
@@ -124,6 +148,7 @@ def test_single_precision_stays_single_and_close(scene, namespace):
     assert np.isclose(R, exact, rtol=1e-3, atol=1e-4 * size).mean() > 0.98
 
 
+@pytest.mark.slow
 def test_a_formula_compiles_in_one_piece(scene):
     torch = torch_or_skip()
     family, X, theta = scene
@@ -170,6 +195,7 @@ def test_whole_numbers_are_measured_in_double_precision():
         assert R.item() == pytest.approx(np.sqrt(2) - 1, rel=1e-15)
 
 
+@pytest.mark.slow
 def test_arrays_are_measured_without_torch():
     code = (
         "import sys, numpy as np\n"
@@ -182,6 +208,9 @@ def test_arrays_are_measured_without_torch():
 
 class Tilted(type(get_family("line"))):
     """Lines whose formula is wrong."""
+
+    def residuals(self, X, params):
+        return get_family("line").residuals(X, params)
 
     def formula(self, x, theta, xp):
         return super().formula(x, theta, xp) * (1 + 1e-6)

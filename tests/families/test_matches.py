@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation as Turn
 from sklearn.metrics import roc_auc_score
 
-from piforest import PIF, datasets
+from piforest import PreferenceIsolationForest, datasets
 from piforest.families import get_family
 from scenes import (
     affine_matches,
@@ -41,14 +41,18 @@ def samples_of(X, k, n_samples=50, seed=0):
     return X[np.array([rng.choice(len(X), k, replace=False) for _ in range(n_samples)])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("n_structures", [2, 3])
 def test_anomalies_among_matches_are_found(make, n_structures):
     scene = make(n_structures, anomaly_share=0.4, random_state=1)
-    detector = PIF(scene.family, sigma=scene.sigma, random_state=0).fit(scene.data)
+    detector = PreferenceIsolationForest.paper(scene.family, sigma=scene.sigma, random_state=0).fit(
+        scene.data
+    )
     assert roc_auc_score(scene.target == 0, detector.scores_) > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 def test_scenes_of_matches_have_the_asked_shape_and_exact_structures(make):
     scene = make(2, sizes=[40, 30], noise=0.0, anomaly_share=0.3, random_state=0)
@@ -254,7 +258,7 @@ def test_pixels_are_refused_by_families_of_calibrated_matches():
     X = motion_matches()
     for name in ("essential", "rotation"):
         with pytest.raises(ValueError, match=rf"'{name}' needs calibrated.*max \|value\| \d+"):
-            PIF(name, sigma=1).fit(X)
+            PreferenceIsolationForest.paper(name, sigma=1).fit(X)
         assert get_family(name).complaint(calibrated_matches()) is None
 
 
@@ -335,6 +339,7 @@ def test_roots_within_one_are_all_found(roots):
     assert np.abs(np.polyval(p[::-1], found[:count])).max(initial=0) < 1e-9 * np.abs(p).max()
 
 
+@pytest.mark.slow
 def test_one_far_match_does_not_make_calibrated_ones_pixels():
     X = datasets.make_essential_pair(random_state=0).data.copy()
     X[0] = 50

@@ -121,12 +121,14 @@ def test_nearly_flat_samples_have_orthonormal_frames():
 
 
 def test_subspaces_need_more_columns_than_dimensions():
-    from piforest import PIF
+    from piforest import PreferenceIsolationForest
 
     with pytest.raises(ValueError, match="family 'subspace' needs at least 4 columns"):
-        PIF(get_family("subspace", dimension=3), sigma=1).fit(np.zeros((30, 3)))
+        PreferenceIsolationForest.paper(get_family("subspace", dimension=3), sigma=1).fit(
+            np.zeros((30, 3))
+        )
     with pytest.raises(ValueError, match="family 'sphere' needs at least 2 columns"):
-        PIF("sphere", sigma=1).fit(np.zeros((30, 1)))
+        PreferenceIsolationForest.paper("sphere", sigma=1).fit(np.zeros((30, 1)))
     with pytest.raises(ValueError, match="dimension must be an integer of at least 1, got 0"):
         get_family("subspace", dimension=0)
 
@@ -220,15 +222,15 @@ def test_normals_count_and_their_signs_and_lengths_do_not(family):
 
 @pytest.mark.parametrize("family", ORIENTED, ids=str)
 def test_rows_without_a_normal_are_refused(family):
-    from piforest import PIF
+    from piforest import PreferenceIsolationForest
 
     X = oriented_points(family)
     X[[3, 5], 3:] = 0
     with pytest.raises(ValueError, match=r"normal other than 0.* 2 row\(s\), the first is row 3"):
-        PIF(family, sigma=1).fit(X)
+        PreferenceIsolationForest.paper(family, sigma=1).fit(X)
     assert not family.solve(X[None, 2 : 2 + family.sample_size(6)])[1].any()
     with pytest.raises(ValueError, match=r"needs 6 columns: rows \(x, y, z, nx, ny, nz\)"):
-        PIF(family, sigma=1).fit(X[:, :3])
+        PreferenceIsolationForest.paper(family, sigma=1).fit(X[:, :3])
 
 
 def test_normals_in_one_plane_have_no_cone_and_parallel_ones_no_cylinder():
@@ -316,15 +318,16 @@ SCENES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "family", "options"), SCENES.values(), ids=SCENES)
 def test_anomalies_among_solids_are_found(make, family, options):
-    from piforest import PIF
+    from piforest import PreferenceIsolationForest
 
     found = []
     for seed in range(3):
         X, y = make(**options, random_state=seed, return_X_y=True)
         sigma = 0.005 * np.sqrt(family.codimension(X.shape[1]))
-        scores = PIF(family, sigma=sigma, random_state=0).fit(X).scores_
+        scores = PreferenceIsolationForest.paper(family, sigma=sigma, random_state=0).fit(X).scores_
         found.append(roc_auc_score(y == 0, scores))
     assert np.mean(found) > 0.95
 

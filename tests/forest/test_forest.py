@@ -135,6 +135,7 @@ def test_expected_depth_of_two_branches_follows_the_general_recursion():
     assert expected_depth(12, 2)[12] == pytest.approx(general(12))
 
 
+@pytest.mark.slow
 def test_expected_depth_is_what_random_splits_have():
     """b = 3: all ways to cut n into three non-empty parts equally likely."""
     rng = np.random.default_rng(0)

@@ -23,6 +23,7 @@ rows = arrays(
 NAIVE = sorted(naive.DISTANCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAIVE)
 @given(A=rows, B=rows)
 def test_distances_equal_the_naive_ones(name, A, B):
@@ -30,6 +31,7 @@ def test_distances_equal_the_naive_ones(name, A, B):
     np.testing.assert_allclose(metric.pairwise(A, B), naive.table(name, A, B), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in list_metrics() if n != "precomputed"])
 @given(A=rows, B=rows)
 def test_sparse_and_dense_rows_agree(name, A, B):

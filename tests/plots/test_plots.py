@@ -51,6 +51,7 @@ def test_a_figure_is_made_where_none_is_given():
     assert plot_scores(X, SCORES).figure is plt.gcf()
     legend = plot_truth(X, Y).get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["anomalous", "normal"]
+    assert plot_truth(X, Y, legend=False).get_legend() is None
 
 
 def test_a_comparison_has_a_panel_for_each_method_and_one_for_the_truth():
@@ -59,24 +60,26 @@ def test_a_comparison_has_a_panel_for_each_method_and_one_for_the_truth():
     assert titles == ["input", "a\nAUC 0.700", "b\nAUC 0.300"]
 
 
-def test_what_cannot_be_drawn_is_said():
-    with pytest.raises(ValueError, match=r"2 or 3 columns .* and scores \(n,\), got \(50, 5\)"):
+def test_data_that_cannot_be_drawn_raise_a_clear_error():
+    with pytest.raises(
+        ValueError, match=r"2 or 3 columns .* and scores one value .* got shapes \(50, 5\)"
+    ):
         plot_scores(np.zeros((50, 5)), SCORES)
-    with pytest.raises(ValueError, match="X has 3 columns, so ax must be in space"):
+    with pytest.raises(ValueError, match="X has 3 columns, so ax must be 3D"):
         plot_scores(np.zeros((50, 3)), SCORES, plt.subplots()[1])
-    with pytest.raises(ValueError, match="this picture is flat, so ax must not be in space"):
+    with pytest.raises(ValueError, match="this plot is 2D, so ax must be 2D too"):
         plot_scores(X, SCORES, plt.subplots(subplot_kw={"projection": "3d"})[1])
-    with pytest.raises(ValueError, match="ax must be one matplotlib axes, got ndarray"):
+    with pytest.raises(ValueError, match="ax must be one matplotlib Axes, got ndarray"):
         plot_scores(X, SCORES, plt.subplots(1, 2)[1])
-    with pytest.raises(ValueError, match="nothing to draw: X has no rows"):
+    with pytest.raises(ValueError, match="X has no rows, so there is nothing to draw"):
         plot_scores(X[:0], SCORES[:0])
-    with pytest.raises(ValueError, match="scores must be finite to be drawn, row 7 is not"):
+    with pytest.raises(ValueError, match="scores must be finite, row 7 is not"):
         plot_scores(X, np.where(np.arange(50) == 7, np.nan, SCORES))
-    with pytest.raises(ValueError, match="y must be numbers to be drawn, got <U4"):
+    with pytest.raises(ValueError, match="y must be numeric, got dtype <U4"):
         plot_truth(X, np.full(50, "good"))
 
 
-def test_columns_of_data_frames_name_the_axes():
+def test_columns_of_data_frames_label_the_axes():
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
     flat = pandas.DataFrame(X, columns=["east", "north"])
@@ -87,7 +90,34 @@ def test_columns_of_data_frames_name_the_axes():
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_zlabel()) == ("east", "north", "up")
 
 
-def test_columns_of_different_units_are_not_drawn_to_scale():
+def test_labels_replace_the_names_of_columns():
+    pandas = pytest.importorskip("pandas")
+    flat = pandas.DataFrame(X, columns=["east", "north"])
+    ax = plot_scores(flat, SCORES, labels=["a", "b"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
+    ax = plot_structures(flat, [], labels=["a", "b"])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
+
+
+@pytest.mark.parametrize("columns", [2, 3, 4, 6])
+def test_colours_change_from_blue_to_red_at_a_threshold(columns):
+    rows, threshold = np.random.default_rng(0).normal(size=(50, columns)), 0.6
+    ax = plot_scores(rows, SCORES, threshold=threshold)
+    drawn = ax.collections[0]
+    low, high = drawn.get_clim()
+    assert (low + high) / 2 == pytest.approx(threshold)
+    red, _, blue, _ = drawn.cmap(drawn.norm(np.sort(SCORES))).T
+    flagged = np.sort(SCORES) > threshold
+    assert np.array_equal(red > blue, flagged)
+    bar = ax.figure.axes[1]
+    assert bar.get_ylabel() == "anomaly score; the line is the threshold"
+    assert bar.lines[0].get_ydata()[0] == threshold
+    if columns == 3:  # anomalies are drawn again, above the others
+        assert len(ax.collections[1].get_offsets()) == flagged.sum()
+        assert ax.collections[1].get_zorder() > drawn.get_zorder()
+
+
+def test_columns_of_different_units_have_no_equal_aspect():
     assert plot_scores(X * [1, 1000], SCORES).get_aspect() == "auto"
 
 
@@ -97,7 +127,7 @@ def test_equal_scores_have_a_colour_and_a_bar():
     assert low < 0.5 < high
 
 
-def test_the_ends_of_a_colour_bar_say_that_scores_lie_beyond_it():
+def test_the_ends_of_a_colour_bar_are_pointed_where_scores_lie_beyond_it():
     assert plot_scores(X, SCORES).figure.axes[1]._colorbar.extend == "both"
     ax = plot_scores(X, SCORES > 0.5)
     assert ax.figure.axes[1]._colorbar.extend == "neither"
@@ -115,7 +145,7 @@ def test_many_points_are_small_and_few_are_large():
 
 
 @pytest.mark.parametrize("columns", [2, 3, 4, 6])
-def test_points_and_lines_are_drawn_in_the_plane_and_in_space(columns):
+def test_points_and_lines_are_drawn_in_2d_and_3d(columns):
     rows = np.random.default_rng(0).normal(size=(50, columns))
     ax = plot_scores(rows, SCORES)
     assert ax.name == ("3d" if columns in (3, 6) else "rectilinear")
@@ -151,10 +181,10 @@ def test_a_legend_of_many_structures_stays_short():
     assert names[-1] == f"and {len(detector.structures_) - 7} more"
 
 
-def test_structures_of_other_data_are_refused():
+def test_structures_of_other_data_raise_an_error():
     scene = make_circles(2, random_state=0)
     structures = PreferenceIsolationForest("circle", random_state=0).fit(scene.data).structures_
-    with pytest.raises(ValueError, match="but X has 20 rows; pass the training data, whole"):
+    with pytest.raises(ValueError, match="but X has 20 rows; pass all rows of the training data"):
         plot_structures(scene.data[:20], structures)
     assert plot_structures(scene.data, []).get_legend() is None
 
@@ -190,7 +220,7 @@ def test_the_cells_of_a_tree_are_where_its_points_descend(branching):
     points = np.random.default_rng(2).uniform(X.min(axis=0), X.max(axis=0), (200, 2))
     lengths = forest.forest_.path_lengths(points)
     for tree in range(3):
-        flat = forest.forest_.forest
+        flat = forest.forest_.trees
         leaves, _ = _cells(X, flat, tree)
         inside = np.array([Path(cell).contains_points(points) for cell, _, _ in leaves])
         assert (inside.sum(axis=0) == 1).all()
@@ -243,7 +273,19 @@ def test_matches_are_lines_between_two_images_worst_last(images):
     assert len(plot_matches(images, MATCHES, SCORES, colorbar=False).figure.axes) == 1
 
 
-def test_images_of_different_sizes_are_whole_and_side_by_side():
+def test_matches_above_a_threshold_are_red_and_stand_out():
+    threshold, scores = 0.6, np.sort(np.tile(SCORES, 10))
+    lines = plot_matches(None, np.tile(MATCHES, (10, 1)), scores, threshold=threshold).collections[
+        0
+    ]
+    flagged = scores > threshold
+    red, _, blue, _ = lines.cmap(lines.norm(scores)).T
+    assert np.array_equal(red > blue, flagged)
+    for values in (np.array(lines.get_linewidths()), lines.get_alpha()):
+        assert values[flagged].min() > values[~flagged].max()
+
+
+def test_images_of_different_sizes_are_drawn_side_by_side():
     ax = plot_matches((np.zeros((60, 80)), np.zeros((150, 40, 3), np.uint8)), MATCHES, SCORES)
     left, right = (image.get_extent() for image in ax.images)
     assert list(left) == [0, 80, 60, 0]
@@ -254,10 +296,10 @@ def test_images_of_different_sizes_are_whole_and_side_by_side():
     assert ax.get_xlim() == (0, right[1])
 
 
-def test_images_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="images must be two pictures, got 1"):
+def test_arrays_that_are_no_images_raise_an_error():
+    with pytest.raises(ValueError, match="images must be two arrays, got 1"):
         plot_matches([np.zeros((60, 80))], MATCHES, SCORES)
-    with pytest.raises(ValueError, match=r"second image must be gray .* got \(60, 80, 2\)"):
+    with pytest.raises(ValueError, match=r"second image must be grey .* got shape \(60, 80, 2\)"):
         plot_matches((np.zeros((60, 80)), np.zeros((60, 80, 2))), MATCHES, SCORES)
 
 
@@ -267,7 +309,9 @@ def test_the_truth_of_matches_has_anomalies_last():
     assert names == ["right: 33 matches", "wrong: 17 matches"]
     lines = ax.collections[0]
     assert np.array_equal(np.asarray(lines.get_array()), np.sort(Y == 0))
-    with pytest.raises(ValueError, match=r"takes X \(n, 4\) and values \(n,\), got \(50, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"takes X \(n, 4\) and values \(n,\), got shapes \(50, 2\)"
+    ):
         plot_matches(IMAGES, X, SCORES)
 
 

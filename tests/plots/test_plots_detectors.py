@@ -1,4 +1,4 @@
-"""The pictures that take a detector: heat maps, preferences, thresholds, reasons."""
+"""The plots that take a detector: heat maps, preferences, thresholds, explanations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 from scipy.spatial.distance import cdist
 from sklearn.exceptions import NotFittedError
 
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines, make_plane_pair, make_planes, make_regressions
 from piforest.plots import (
     SCORES,
@@ -22,7 +22,7 @@ from piforest.plots import (
     plot_threshold,
 )
 from piforest.plots._mds import mds, torgerson
-from piforest.plots.preferences import _pixels, spread
+from piforest.plots.preferences import _pixels, evenly_by_score
 
 SCENE = make_lines(3, sizes=60, noise=0.01, anomaly_share=0.3, random_state=0)
 X, Y = SCENE.data, SCENE.target
@@ -36,7 +36,7 @@ def detector():
 
 @pytest.fixture(scope="module")
 def paper():
-    return PIF("line", sigma=0.01, **SMALL).fit(X)
+    return PreferenceIsolationForest.paper("line", sigma=0.01, **SMALL).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +63,13 @@ DRAWN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", DRAWN)
 @pytest.mark.parametrize("which", ["detector", "paper"])
-def test_a_picture_is_drawn_into_the_given_axes_with_labels_and_a_title(draw, which, request):
+def test_a_plot_is_drawn_into_the_given_axes_with_labels_and_a_title(draw, which, request):
     ax = plt.subplots()[1]
-    assert draw(request.getfixturevalue(which), ax=ax, title="told") is ax
-    assert ax.get_title() == "told"
+    assert draw(request.getfixturevalue(which), ax=ax, title="title") is ax
+    assert ax.get_title() == "title"
     assert ax.get_xlabel()
     assert ax.get_ylabel()
 
@@ -81,7 +82,7 @@ def test_only_fitted_detectors_are_drawn(draw):
         draw(PreferenceIsolationForest("line"))
 
 
-def test_a_heat_map_has_the_score_of_every_place(detector):
+def test_a_heat_map_has_the_score_of_every_grid_point(detector):
     ax = plot_heatmap(detector, resolution=20)
     image = ax.images[0]
     left, right, low, high = image.get_extent()
@@ -120,68 +121,69 @@ def test_a_heat_map_of_a_data_frame_has_its_names_and_does_not_warn(recwarn):
     assert not [each for each in recwarn if "feature names" in str(each.message)]
 
 
-def test_a_heat_map_of_what_is_no_plane_is_refused(detector):
+def test_a_heat_map_needs_a_detector_fitted_on_two_columns(detector):
     space = VoronoiForest("euclidean", **SMALL).fit(np.column_stack([X, X]))
     with pytest.raises(ValueError, match=r"fitted on 4 columns\. plot_scores\(X, detector"):
         plot_heatmap(space)
     table = VoronoiForest("precomputed", **SMALL).fit(cdist(X[:2], X[:2]))
     with pytest.raises(ValueError, match="needs a detector fitted on 2 columns"):
         plot_heatmap(table)
-    with pytest.raises(ValueError, match=r"takes X \(n, 2\), got \(5, 3\)"):
+    with pytest.raises(ValueError, match=r"takes X \(n, 2\), got shape \(5, 3\)"):
         plot_heatmap(detector, np.zeros((5, 3)))
     with pytest.raises(ValueError, match="resolution must be an integer of at least 2, got 1"):
         plot_heatmap(detector, resolution=1)
     sparse = VoronoiForest("tanimoto", **SMALL).fit(np.abs(X))
-    with pytest.raises(ValueError, match="does not keep its training points as rows: pass X"):
+    with pytest.raises(ValueError, match="does not store its training points: pass X"):
         plot_heatmap(sparse)
 
 
-def test_a_threshold_says_how_many_are_kept_and_flagged(detector):
+def test_the_legend_of_a_threshold_counts_kept_and_flagged_rows(detector):
     ax = plot_threshold(detector)
     flagged = int((detector.labels_ == -1).sum())
     kept = len(X) - flagged
     assert texts(ax)[:2] == [f"kept: {kept}", f"flagged: {flagged}"]
-    assert texts(ax)[2:4] == ["random points, scaled", f"threshold {-detector.offset_:.3f}"]
+    assert texts(ax)[2:4] == ["null points, scaled", f"threshold {detector.threshold_:.3f}"]
     heights = sum(bar.get_height() for bar in ax.patches if hasattr(bar, "get_height"))
     assert heights == len(X)
 
 
-def test_what_a_threshold_keeps_is_as_blue_as_low_scores_and_what_it_flags_as_red(detector):
+def test_bars_of_kept_rows_are_blue_and_of_flagged_rows_red(detector):
     bars = [bar for bar in plot_threshold(detector).patches if hasattr(bar, "get_height")]
     bars = [bar for bar in bars if bar.get_height() > 0]
     for bar in bars:
         red, _, blue, _ = bar.get_facecolor()
-        assert (red > blue) == (bar.get_x() >= -detector.offset_ - 1e-9)
+        assert (red > blue) == (bar.get_x() >= detector.threshold_ - 1e-9)
     red, _, blue, _ = mpl.colormaps[SCORES](1.0)
     assert red > blue
 
 
+@pytest.mark.slow
 def test_no_bar_of_a_threshold_is_both_kept_and_flagged(detector):
     ax = plot_threshold(detector)
-    cut = -detector.offset_
+    threshold = detector.threshold_
     bars = [bar for bar in ax.patches if hasattr(bar, "get_height") and bar.get_height() > 0]
     for bar in bars:
-        beside = bar.get_x() + bar.get_width() <= cut + 1e-9 or bar.get_x() >= cut - 1e-9
-        assert beside
+        below = bar.get_x() + bar.get_width() <= threshold + 1e-9
+        assert below or bar.get_x() >= threshold - 1e-9
 
 
-def test_the_curve_of_a_threshold_counts_what_lies_above(detector):
+def test_the_curve_of_a_threshold_counts_the_rows_above(detector):
     ax = plot_threshold(detector)
     other = next(each for each in ax.figure.axes if each is not ax)
     places, counts = other.lines[0].get_data()
     scores = detector.scores_
     for place, count in list(zip(places, counts))[1:-1:10]:
         assert count == (scores > place).sum()
-    assert other.lines[1].get_data()[1][0] == (scores > -detector.offset_).sum()
+    assert other.lines[1].get_data()[1][0] == (scores > detector.threshold_).sum()
     assert other.get_ylabel() == "rows flagged"
 
 
-def test_a_threshold_that_was_moved_is_drawn_where_it_is(paper):
-    moved = PIF("line", sigma=0.01, **SMALL).fit(X).set_threshold(2.0)
+def test_a_threshold_that_was_set_is_drawn_where_it_is(paper):
+    moved = PreferenceIsolationForest.paper("line", sigma=0.01, **SMALL).fit(X).set_threshold(2.0)
     ax = plot_threshold(moved, X)
     assert texts(ax)[:3] == [f"kept: {len(X)}", "flagged: 0", "threshold 2.000"]
     assert ax.get_xlim()[1] > 2
-    assert "random points, scaled" not in texts(plot_threshold(paper))
+    assert "null points, scaled" not in texts(plot_threshold(paper))
 
 
 def test_known_scores_are_drawn_as_they_are(detector):
@@ -252,22 +254,23 @@ def test_a_map_of_points_in_the_plane_has_their_distances():
     assert better < worse
 
 
-def test_rows_are_spread_evenly_over_the_scores():
+def test_rows_are_chosen_evenly_over_the_scores():
     scores = np.random.default_rng(0).uniform(size=5_000)
-    rows = spread(scores, 100)
+    rows = evenly_by_score(scores, 100)
     assert len(np.unique(rows)) == 100
     assert {int(scores.argmin()), int(scores.argmax())} <= set(rows.tolist())
     assert np.sort(scores[rows]) == pytest.approx(np.linspace(0, 1, 100), abs=0.03)
-    assert np.array_equal(spread(scores[:7], 100), np.arange(7))
+    assert np.array_equal(evenly_by_score(scores[:7], 100), np.arange(7))
 
 
-def test_large_data_are_drawn_by_a_part_and_the_picture_says_so(points):
+def test_a_part_of_large_data_is_drawn_and_the_title_says_so(points):
     many = np.random.default_rng(0).normal(size=(1_500, 2))
     ax = plot_preferences(points, many, kind="map")
     assert "(1,000 of 1,500)" in ax.get_title()
     assert len(ax.collections[0].get_offsets()) == 1_000
 
 
+@pytest.mark.slow
 def test_rows_may_be_a_list_a_data_frame_or_objects(detector):
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(X, schema=["east", "north"])
@@ -283,12 +286,14 @@ def test_rows_may_be_a_list_a_data_frame_or_objects(detector):
     assert ax.get_title() == "Distances between rows, as a map"
 
 
-def test_preferences_that_cannot_be_drawn_are_refused(detector, points):
+def test_preferences_that_cannot_be_drawn_raise_an_error(detector, points):
     with pytest.raises(ValueError, match="VoronoiForest has none; kind='map' draws its distances"):
         plot_preferences(points, X)
     with pytest.raises(ValueError, match="kind must be one of 'map', 'matrix'; got 'tree'"):
         plot_preferences(detector, X, kind="tree")
-    with pytest.raises(ValueError, match=r"y must have a label for each of \d+ rows, got \(2,\)"):
+    with pytest.raises(
+        ValueError, match=r"y must have a label for each of \d+ rows, got shape \(2,\)"
+    ):
         plot_preferences(detector, X, y=[0, 1])
     with pytest.raises(ValueError, match="a map needs at least 3 rows, got 2"):
         plot_preferences(detector, X[:2], kind="map")
@@ -308,8 +313,15 @@ def test_an_explanation_names_the_nearest_structures_with_sigmas_and_support(det
     assert ax.get_title().startswith(f"row {row} is anomalous: score {reason.score:.3f} > ")
     place = np.column_stack(ax.lines[-1].get_data())[0]
     assert np.array_equal(place, X[row])
-    calm = plot_explanation(detector, X, int(detector.scores_.argmin()))
-    assert " is normal: score " in calm.get_title()
+    normal = plot_explanation(detector, X, int(detector.scores_.argmin()))
+    assert " is normal: score " in normal.get_title()
+
+
+def test_the_name_of_an_explained_row_stands_in_legend_and_title(detector):
+    ax = plot_explanation(detector, X, 3, row_name="row 4", labels=["east", "north"])
+    assert texts(ax)[-1] == "row 4"
+    assert ax.get_title().startswith("row 4 is ")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("east", "north")
 
 
 def test_rows_that_were_not_trained_on_are_explained_without_members(detector):
@@ -318,7 +330,8 @@ def test_rows_that_were_not_trained_on_are_explained_without_members(detector):
     assert len(ax.lines) == 4
 
 
-def test_explanations_are_drawn_in_space_and_between_images():
+@pytest.mark.slow
+def test_explanations_are_drawn_in_3d_and_between_images():
     planes = make_planes(2, sizes=80, random_state=0).data
     ax = plot_explanation(PreferenceIsolationForest("plane", **SMALL).fit(planes), planes, 0)
     assert ax.name == "3d"
@@ -328,7 +341,7 @@ def test_explanations_are_drawn_in_space_and_between_images():
     assert texts(ax)[0].startswith("homography ")
 
 
-def test_two_columns_of_a_wide_table_are_chosen_by_name_or_number():
+def test_two_columns_of_a_wide_table_are_chosen_by_name_or_index():
     pandas = pytest.importorskip("pandas")
     rows = make_regressions(1, n_features=4, sizes=150, random_state=0).data
     frame = pandas.DataFrame(rows, columns=["a", "b", "c", "d", "target"])
@@ -343,10 +356,10 @@ def test_two_columns_of_a_wide_table_are_chosen_by_name_or_number():
         plot_explanation(detector, frame, 0, columns=["e", "a"])
 
 
-def test_what_cannot_be_explained_is_refused(detector, points):
+def test_rows_that_cannot_be_explained_raise_an_error(detector, points):
     with pytest.raises(ValueError, match=f"row must be from 0 to {len(X) - 1}, got {len(X)}"):
         plot_explanation(detector, X, len(X))
-    with pytest.raises(ValueError, match=r"row must be a whole number, got 1\.5"):
+    with pytest.raises(ValueError, match=r"row must be an integer, got 1\.5"):
         plot_explanation(detector, X, 1.5)
     with pytest.raises(ValueError, match="with structures, VoronoiForest has none"):
         plot_explanation(points, X, 0)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from report_pages import HOSTILE, counts_are_those_of, cut, downloaded, number, picture
+from report_pages import HOSTILE, counts_are_those_of, downloaded, number, picture, threshold_of
 
 
 @pytest.mark.parametrize("name", ["lines", "planes", "matches", "many"])
@@ -20,62 +20,62 @@ def test_the_page_opens_with_the_detectors_threshold(visit, pages, name):
 
 
 @pytest.mark.parametrize("name", ["lines", "many"])
-def test_the_slider_moves_the_cut_and_the_counts_of_all_points(visit, pages, name):
+def test_the_slider_moves_the_threshold_and_the_counts_of_all_points(visit, pages, name):
     page = visit(name)
     _, _, scores, threshold = pages[name]
-    before, picture_before = cut(page), picture(page)
+    before, picture_before = threshold_of(page), picture(page)
     page.focus("#slider")
     seen = set()
     for key in ["ArrowRight"] * 5 + ["PageDown", "PageDown", "ArrowLeft", "Home", "End"]:
         page.keyboard.press(key)
         seen.add(counts_are_those_of(page, scores))
     assert len(seen) > 5
-    assert number(page, "count-odd") == 0
-    assert cut(page) > before
+    assert number(page, "count-flagged") == 0
+    assert threshold_of(page) > before
     assert picture(page) != picture_before
     page.click("#back")
     counts_are_those_of(page, scores, threshold)
     assert picture(page) == picture_before
 
 
-def test_a_number_typed_is_the_cut(visit, pages):
+def test_a_typed_number_sets_the_threshold(visit, pages):
     page = visit("lines")
     _, _, scores, _ = pages["lines"]
     middle = f"{np.median(scores):.3f}"
     page.fill("#box", middle)
     page.keyboard.press("Enter")
-    assert cut(page) == float(middle)
+    assert threshold_of(page) == float(middle)
     counts_are_those_of(page, scores)
     page.fill("#box", "")
     page.keyboard.press("Tab")
-    assert cut(page) == float(middle), "what is no number changes nothing"
+    assert threshold_of(page) == float(middle), "what is no number changes nothing"
     page.fill("#box", "99")
     page.keyboard.press("Enter")
     assert counts_are_those_of(page, scores) == 0
 
 
-def test_a_click_and_a_drag_in_the_histogram_move_the_cut(visit, pages):
+def test_a_click_and_a_drag_in_the_histogram_move_the_threshold(visit, pages):
     page = visit("lines")
     scores = pages["lines"][2]
     box = page.locator("#histogram").bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.click(box["x"] + 0.25 * box["width"], middle)
-    low = cut(page)
+    low = threshold_of(page)
     assert low == pytest.approx(scores.min() + 0.25 * np.ptp(scores), abs=0.01 * np.ptp(scores))
     page.mouse.move(box["x"] + 0.25 * box["width"], middle)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.8 * box["width"], middle, steps=4)
     page.mouse.up()
-    assert cut(page) > low
+    assert threshold_of(page) > low
     counts_are_those_of(page, scores)
 
 
-def test_downloads_hold_the_rows_as_they_stood_and_their_scores(visit, pages):
+def test_downloads_hold_the_rows_unchanged_and_their_scores(visit, pages):
     page = visit("lines")
     _, X, scores, threshold = pages["lines"]
     for button, name, chosen in (
         ("#download-kept", "a-kept.csv", scores <= threshold),
-        ("#download-odd", "a-rejected.csv", scores > threshold),
+        ("#download-flagged", "a-rejected.csv", scores > threshold),
     ):
         called, (head, *rows) = downloaded(page, button)
         assert called == name
@@ -85,32 +85,32 @@ def test_downloads_hold_the_rows_as_they_stood_and_their_scores(visit, pages):
         assert np.array_equal(values, np.column_stack([X, scores])[chosen])
 
 
-def test_what_is_missing_in_the_table_is_empty_on_the_page_and_in_downloads(visit):
+def test_missing_values_of_the_table_are_empty_on_the_page_and_in_downloads(visit):
     page = visit("gaps")
-    for button in ("#download-kept", "#download-odd"):
+    for button in ("#download-kept", "#download-flagged"):
         _, (head, *rows) = downloaded(page, button)
         assert head == ["x", "y", "old", "count", "flag", "word", "score"]
         kinds = {tuple(row[2:6]) for row in rows}
         assert kinds == {("0.25", "77", "True", "under"), ("", "", "", "")}
-    told = set()
+    seen = set()
     for _ in range(20):
         page.focus("#view")
         page.keyboard.press("n")
         row = int(page.inner_text("#pinned .big"))
         values = page.locator("#pinned dd").all_inner_texts()[2:]
         assert values == ([""] * 4 if row % 2 == 0 else ["0.25", "77", "True", "under"])
-        told.add(row % 2)
-    assert told == {0, 1}
+        seen.add(row % 2)
+    assert seen == {0, 1}
 
 
-def test_downloads_follow_the_cut(visit, pages):
+def test_downloads_follow_the_threshold(visit, pages):
     page = visit("planes")
     _, X, scores, _ = pages["planes"]
     page.focus("#slider")
     page.keyboard.press("PageDown")
-    _, (head, *rows) = downloaded(page, "#download-odd")
+    _, (head, *rows) = downloaded(page, "#download-flagged")
     assert head == ["x", "y", "z", "score"]
-    assert np.array_equal(np.array(rows, float)[:, :3], X[scores > cut(page)])
+    assert np.array_equal(np.array(rows, float)[:, :3], X[scores > threshold_of(page)])
 
 
 def test_of_many_points_only_those_on_the_page_are_downloaded_and_it_says_so(visit, pages):
@@ -120,7 +120,7 @@ def test_of_many_points_only_those_on_the_page_are_downloaded_and_it_says_so(vis
     page.keyboard.press("Enter")
     assert "10,000 of 12,000 points" in page.inner_text("#left-out")
     assert "Only the 10,000 rows" in page.inner_text(".downloads")
-    _, (_, *rejected) = downloaded(page, "#download-odd")
+    _, (_, *rejected) = downloaded(page, "#download-flagged")
     assert np.array_equal(np.array(rejected, float)[:, :2], X[scores > 0.9])
     _, (_, *kept) = downloaded(page, "#download-kept")
     assert len(kept) + len(rejected) == 10_000
@@ -142,13 +142,13 @@ def test_every_control_is_reached_by_the_tab_key_and_shows_that_it_has_the_focus
             unseen.append(name)
     order = [
         "theme", "mode", "axis-0", "axis-1", "axis-2", "colour", "view", "equal", "zoom-in",
-        "zoom-out", "reset-view", "slider", "box", "download-kept", "download-odd",
+        "zoom-out", "reset-view", "slider", "box", "download-kept", "download-flagged",
     ]  # fmt: skip
     assert [name for name in reached if name in order][: len(order)] == order
     assert unseen == []
 
 
-def test_what_is_shown_has_a_name_for_screen_readers(visit):
+def test_everything_shown_has_a_name_for_screen_readers(visit):
     page = visit("planes")
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll('input, select, button, canvas, svg')]
@@ -186,7 +186,7 @@ def test_nothing_is_wider_than_a_narrow_window(visit, name, width):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_paper_is_light_and_has_no_controls(visit):
+def test_print_is_light_and_has_no_controls(visit):
     page = visit("lines", color_scheme="dark")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")

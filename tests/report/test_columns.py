@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from piforest.report.columns import column, numbers, unmasked
-from piforest.report.payload import cut_table
+from piforest.report.payload import threshold_table
 from report_pages import decoded
 
 
@@ -29,7 +29,7 @@ def test_decimals_take_at_most_four_bytes_where_they_are_short(values, digits):
     assert packed["kind"] in ("u8", "u16", "i16", "i32")
 
 
-def test_missing_values_and_whole_numbers_beyond_floats_stay_what_they_are():
+def test_missing_values_and_integers_beyond_floats_are_unchanged():
     assert np.isnan(decoded(numbers(np.array([1.5, np.nan])))[1])
     assert column("id", np.array([2**60 + 1, 5]))["text"] == [str(2**60 + 1), "5"]
     assert column("flag", np.array([True, False]))["text"] == ["True", "False"]
@@ -46,13 +46,13 @@ def test_missing_values_and_whole_numbers_beyond_floats_stay_what_they_are():
         (np.array(["2024-01-02", "2024-01-03"], "M8[ns]"), ["2024-01-02T00:00:00.000000000", ""]),
     ],
 )
-def test_what_is_masked_is_empty_text(values, texts):
+def test_masked_values_are_empty_text(values, texts):
     masked = np.ma.masked_array(values, [False, True])
     assert column("any", unmasked(masked))["text"] == texts
 
 
 @pytest.mark.parametrize("kind", ["u1", "i4", "i8", "f4", "f8"])
-def test_what_is_masked_among_numbers_is_nan(kind):
+def test_masked_numbers_become_nan(kind):
     masked = np.ma.masked_array([3, 7, 5], [False, True, False], kind)
     assert np.array_equal(decoded(column("any", unmasked(masked))), [3, np.nan, 5], equal_nan=True)
     nothing = np.ma.masked_array([3, 7, 5], True, kind)
@@ -60,27 +60,27 @@ def test_what_is_masked_among_numbers_is_nan(kind):
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-9, 1e6, 0.0])
-def test_the_counts_at_every_cut_are_those_of_numpy(spread):
+def test_the_counts_above_every_threshold_are_those_of_numpy(spread):
     scores = 0.5 + spread * np.random.default_rng(0).uniform(size=500)
-    table = cut_table(scores, float(np.median(scores)))
-    cuts = (table["first"] + np.arange(len(decoded(table["above"])))) / table["scale"]
-    assert np.array_equal(decoded(table["above"]), [(scores > cut).sum() for cut in cuts])
+    table = threshold_table(scores, float(np.median(scores)))
+    steps = (table["first"] + np.arange(len(decoded(table["above"])))) / table["scale"]
+    assert np.array_equal(decoded(table["above"]), [(scores > step).sum() for step in steps])
     assert decoded(table["above"])[0] == len(scores)
     assert decoded(table["above"])[-1] == 0
     assert table["flagged"] == (scores > np.median(scores)).sum()
-    assert len(cuts) <= 10_003
+    assert len(steps) <= 10_003
 
 
 def test_a_threshold_outside_the_scores_is_counted_too():
     scores = np.array([0.4, 0.5, 0.6])
     for threshold, flagged in ((0.9, 0), (1e9, 0), (-5.0, 3)):
-        table = cut_table(scores, threshold)
+        table = threshold_table(scores, threshold)
         assert table["flagged"] == flagged
         assert len(decoded(table["above"])) <= 10_003
 
 
-def test_a_cut_on_a_step_means_the_same_on_the_page_and_here():
+def test_a_threshold_on_a_step_is_the_same_on_the_page_and_in_python():
     """The page divides whole numbers; JSON must hand it the same ones."""
-    table = json.loads(json.dumps(cut_table(np.linspace(0.4, 0.8, 50), 0.6)))
+    table = json.loads(json.dumps(threshold_table(np.linspace(0.4, 0.8, 50), 0.6)))
     assert table["scale"] == 10_000
     assert isinstance(table["first"], int)

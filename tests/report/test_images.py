@@ -1,4 +1,4 @@
-"""The pictures in the report: two images under their matches."""
+"""The images in the report: two images under their matches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from piforest import PreferenceIsolationForest
 from piforest.datasets import make_plane_pair
 from piforest.report import write_report
-from piforest.report.images import MOST_BYTES, _png, checked_image, image_data
+from piforest.report.images import MAX_BYTES, _png, image_data, validate_image
 
 
 def noise(shape):
@@ -37,10 +37,11 @@ def test_images_lie_in_the_page_with_the_size_that_coordinates_refer_to(tmp_path
         assert np.abs(picture - given_).mean() < 8
 
 
+@pytest.mark.slow
 def test_large_images_are_shrunk_and_stay_within_their_share():
     held = image_data(noise((3000, 4001, 3)))
     assert (held["width"], held["height"]) == (4001, 3000)
-    assert len(held["uri"]) < 1.4 * MOST_BYTES
+    assert len(held["uri"]) < 1.4 * MAX_BYTES
 
 
 @pytest.mark.parametrize("absent", [["PIL"], ["PIL", "cv2"]])
@@ -70,14 +71,14 @@ def test_a_png_holds_every_pixel(shape):
 
 def test_images_of_other_kinds_become_bytes():
     ramp = np.linspace(0, 1, 12).reshape(3, 4)
-    assert checked_image(ramp, 0).tolist()[2][3] == 255
-    assert checked_image((ramp * 65535).astype(np.uint16), 0).tolist()[2][3] == 255
-    assert checked_image(ramp > 0.5, 0).tolist()[2][3] == 255
-    assert checked_image(np.dstack([ramp] * 4), 0).shape == (3, 4, 3)
+    assert validate_image(ramp, 0).tolist()[2][3] == 255
+    assert validate_image((ramp * 65535).astype(np.uint16), 0).tolist()[2][3] == 255
+    assert validate_image(ramp > 0.5, 0).tolist()[2][3] == 255
+    assert validate_image(np.dstack([ramp] * 4), 0).shape == (3, 4, 3)
 
 
-def test_a_picture_that_is_none_is_told():
+def test_an_array_that_is_no_image_raises_an_error():
     with pytest.raises(ValueError, match=re.escape("images[1] must be an array (h, w)")):
-        checked_image(np.zeros(3), 1)
-    with pytest.raises(ValueError, match=re.escape("images[0] must hold numbers, got dtype <U1")):
-        checked_image(np.full((2, 2), "a"), 0)
+        validate_image(np.zeros(3), 1)
+    with pytest.raises(ValueError, match=re.escape("images[0] must be numeric, got dtype <U1")):
+        validate_image(np.full((2, 2), "a"), 0)

@@ -45,7 +45,7 @@ def number(text):
 
 
 @pytest.mark.parametrize("zooms", [0, 12])
-def test_ticks_far_from_zero_are_told_apart_and_fit_beside_the_axes(page, zooms):
+def test_ticks_far_from_zero_differ_and_fit_beside_the_axes(page, zooms):
     for _ in range(zooms):
         page.click("#zoom-in")
     drawn(page)
@@ -72,22 +72,22 @@ def test_a_pinned_row_shows_where_it_lies(page, detector):
     assert np.abs(np.array(shown) - X[worst]).max() < np.ptp(X, axis=0).min() / 1000
 
 
-def test_bars_are_coloured_by_what_they_hold_wherever_the_cut_is(page, detector):
+def test_bars_are_coloured_by_their_rows_for_every_threshold(page, detector):
     scores = np.sort(detector.anomaly_score(X))
     page.fill("#box", f"{scores[-1] - 2e-4:.4f}")
     page.press("#box", "Enter")
-    assert int(page.inner_text("#count-odd")) > 0
-    widths = page.eval_on_selector_all("svg .odd", "all => all.map(e => e.getBBox().width)")
+    assert int(page.inner_text("#count-flagged")) > 0
+    widths = page.eval_on_selector_all("svg .flagged", "all => all.map(e => e.getBBox().width)")
     assert max(widths) > 1  # a bar is about five wide
     page.focus("#slider")
     page.keyboard.press("End")
-    assert page.inner_text("#count-odd") == "0"
-    assert page.locator("svg .odd").count() == 0
+    assert page.inner_text("#count-flagged") == "0"
+    assert page.locator("svg .flagged").count() == 0
     page.click("#back")
-    assert page.locator("svg .odd").count() > 0
+    assert page.locator("svg .flagged").count() > 0
 
 
-def test_equal_axes_are_ticked_only_where_axes_are_equal(page):
+def test_equal_axes_is_checked_only_if_axes_are_equal(page):
     assert page.is_checked("#equal")
     page.select_option("#axis-1", label="score")
     assert not page.is_checked("#equal")

@@ -16,13 +16,13 @@ from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_circles, make_lines, make_plane_pair, make_planes
 from piforest.io.tables import Table
 from piforest.plots._common import COLOURS as PALETTE
 from piforest.report import write_report
-from piforest.report.content import gather
-from piforest.report.page import fields_of, static
+from piforest.report.content import build_content
+from piforest.report.page import static, template_fields
 from piforest.report.parts import COLOURS
 from piforest.report.payload import file_stem
 from report_pages import decoded
@@ -70,7 +70,7 @@ def test_the_page_holds_rows_and_scores_bit_for_bit(write, lines):
     assert decoded(data["rows"]).tolist() == list(range(1, len(X) + 1))
 
 
-def test_the_summary_says_what_was_found(write, lines):
+def test_the_summary_has_the_results(write, lines):
     detector, X = lines
     text, _ = write(
         title="Lines", source="a.csv", date="2024-05-06", command="piforest x", seconds=1.5
@@ -79,7 +79,7 @@ def test_the_summary_says_what_was_found(write, lines):
     words = plain(text)
     for part in (
         f"{flagged} of {len(X)} points follow no line",
-        f"Threshold {-detector.offset_:.4f} found out",
+        f"Threshold {detector.threshold_:.4f} chosen automatically",
         f"Sigma {detector.sigma_:.4g} estimated",
         f"Structures {len(detector.structures_)} line",
         "Models 1,000",
@@ -93,7 +93,7 @@ def test_the_summary_says_what_was_found(write, lines):
     assert "<title>Lines</title>" in text
 
 
-def test_a_threshold_that_was_set_by_hand_is_not_called_found_out(write, lines, tmp_path):
+def test_a_threshold_that_was_set_by_hand_is_not_called_automatic(write, lines, tmp_path):
     detector = copy.copy(lines[0]).set_threshold(0.75)
     detector.save(tmp_path / "model.pif")
     for each in (detector, PreferenceIsolationForest.load(tmp_path / "model.pif")):
@@ -101,11 +101,11 @@ def test_a_threshold_that_was_set_by_hand_is_not_called_found_out(write, lines, 
         assert "Threshold 0.7500 set by hand" in words
         assert ".fit(X).set_threshold(0.75)" in words
     found = plain(write(detector.set_contamination("auto"))[0])
-    assert f"Threshold {-lines[0].offset_:.4f} found out" in found
-    assert "to flag 5 %" in plain(write(detector.set_contamination(0.05))[0])
+    assert f"Threshold {-lines[0].offset_:.4f} chosen automatically" in found
+    assert "contamination 5 %" in plain(write(detector.set_contamination(0.05))[0])
 
 
-def test_the_most_anomalous_rows_come_with_the_detectors_sentence(write, lines):
+def test_the_most_anomalous_rows_have_the_explanation_of_the_detector(write, lines):
     detector, X = lines
     rows = np.arange(len(X)) * 2 + 10
     text, data = write(rows=rows)
@@ -121,14 +121,14 @@ def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, lines):
     scores = np.sort(detector.anomaly_score(X))
     text, _ = write()
     assert '<tr class="kept">' not in text
-    assert "p is the chance that a point of no structure scores as low" in plain(text)
+    assert "p is the probability that a point of no structure scores as low" in plain(text)
     text, _ = write(detector.set_threshold((scores[-7] + scores[-8]) / 2))
     assert text.count('<tr class="kept">') == 13
     assert "Only the first 7 are above it" in plain(text)
     assert "None of these rows is above it" in plain(write(detector.set_threshold(1.0))[0])
 
 
-def test_coordinates_far_from_zero_are_written_with_the_digits_that_tell_them_apart(write):
+def test_coordinates_far_from_zero_have_enough_digits_to_distinguish_them(write):
     X = 100 * make_lines(3, noise=0.01, random_state=0).data + [500_000, 4_000_000]
     detector, _ = fitted(X=X)
     text, data = write(detector, X)
@@ -137,19 +137,19 @@ def test_coordinates_far_from_zero_are_written_with_the_digits_that_tell_them_ap
         top = np.argsort(-detector.anomaly_score(X), kind="stable")[:20]
         assert len(cells) == 20
         assert np.abs(np.array(cells, float) - X[top, k]).max() <= np.ptp(X[:, k]) / 1000
-    told = re.search(r'<td class="code">([^<]+)</td>', text)[1].replace("\N{MINUS SIGN}", "-")
+    matched = re.search(r'<td class="code">([^<]+)</td>', text)[1].replace("\N{MINUS SIGN}", "-")
     first = detector.structures_[0]
-    params = np.array([[float(word) for word in told.split(",")]])
+    params = np.array([[float(word) for word in matched.split(",")]])
     away = first.family.residuals(X, params)[:, 0] - first.residuals(X)
-    assert np.abs(away).max() < first.width
-    assert _off_their_models(detector, data) < first.width / 1000
+    assert np.abs(away).max() < first.half_width
+    assert _off_their_models(detector, data) < first.half_width / 1000
 
 
-def test_structures_are_listed_and_drawn_where_the_family_knows_how(write, lines):
+def test_structures_are_listed_and_drawn_if_the_family_has_an_outline(write, lines):
     detector, _ = lines
     text, data = write()
     assert text.count('data-structure="') == len(detector.structures_) == len(data["structures"])
-    assert f"{detector.structures_[0].width:.4g}" in text
+    assert f"{detector.structures_[0].half_width:.4g}" in text
     assert _off_their_models(detector, data) < 1e-6
 
 
@@ -170,7 +170,7 @@ def test_structures_lie_on_points_that_are_far_from_zero_as_those_of_maps(write,
     assert _off_their_models(detector, data) < 1e-5
 
 
-def test_structures_have_the_hues_of_the_pictures_in_the_same_order(write):
+def test_structures_have_the_hues_of_the_plots_in_the_same_order(write):
     style = write()[0]
     assert len(PALETTE) == COLOURS
     for k, colour in enumerate(PALETTE):
@@ -195,8 +195,8 @@ def test_the_same_input_gives_the_same_file(tmp_path):
 
 
 def test_every_field_is_in_the_template_and_nothing_else_is(lines):
-    content = gather(*lines, None, None, None, None, None)
-    fields = fields_of(content, "", "", "", None, "")
+    content = build_content(*lines, None, None, None, None, None)
+    fields = template_fields(content, "", "", "", None, "")
     assert set(fields) == set(re.findall(r"\{\{(\w+)\}\}", static("page.html")))
 
 
@@ -237,7 +237,7 @@ def test_text_of_the_user_is_never_markup(write, lines):
     assert text.count("<script") == 2
     assert data["columns"][0]["name"] == HOSTILE
     assert data["columns"][2]["text"][0] == HOSTILE
-    # A date that looks like a field of the template stays what it is.
+    # A date that looks like a field of the template is not replaced.
     assert text.count("{{data}}") == 1
 
 
@@ -253,7 +253,7 @@ def test_columns_of_the_table_are_kept_and_those_of_the_points_not_doubled(write
     assert [each.get("drawn") for each in data["columns"]] == [False, None, True]
 
 
-def test_what_is_masked_in_the_table_is_missing_on_the_page(write, lines):
+def test_masked_values_of_the_table_are_missing_on_the_page(write, lines):
     _, X = lines
     first = np.arange(len(X)) == 0
     columns = {"score": X[:, 0] + 5, "count": np.arange(len(X)), "flag": X[:, 0] > 0}
@@ -274,7 +274,7 @@ def test_scored_values_that_differ_from_the_tables_stand_beside_them(write, line
     assert np.array_equal(decoded(data["columns"][0]), X[:, 0])
 
 
-def test_a_data_frame_names_its_own_columns(write, lines):
+def test_the_columns_of_a_data_frame_keep_their_names(write, lines):
     import pandas as pd
 
     detector, X = lines
@@ -285,6 +285,7 @@ def test_a_data_frame_names_its_own_columns(write, lines):
     assert [each["name"] for each in data["columns"]] == ["east", "north"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plane", "space", "matches", "table"])
 def test_ten_thousand_points_take_less_than_two_megabytes(kind, tmp_path):
     rng = np.random.default_rng(0)
@@ -317,9 +318,9 @@ def test_of_many_points_the_page_shows_the_most_anomalous_and_counts_all(write, 
     assert set(np.argsort(-scores)[:5000]) <= set(shown)
     assert np.array_equal(decoded(data["scores"]), scores[shown])
     rest = shown[scores[shown] < np.sort(scores)[-5000]]
-    assert abs(rest.mean() - 15_000) < 1000, "a random choice leans to no end"
+    assert abs(rest.mean() - 15_000) < 1000, "a random sample leans to no end"
     assert data["total"] == 30_000
-    assert decoded(data["cut"]["above"])[0] == 30_000
+    assert decoded(data["thresholds"]["above"])[0] == 30_000
     assert "The view shows 10,000 of 30,000 points: the most anomalous 5,000" in plain(text)
     assert "Only the 10,000 rows that are on this page." in plain(text)
 
@@ -334,7 +335,10 @@ def test_a_forest_without_models_has_a_report_too(write):
 
 def test_the_papers_detector_and_several_families_have_reports(write):
     X = make_circles(2, random_state=0).data
-    text, _ = write(PIF("circle", sigma=0.01, random_state=0, n_models=500).fit(X), X)
+    text, _ = write(
+        PreferenceIsolationForest.paper("circle", sigma=0.01, random_state=0, n_models=500).fit(X),
+        X,
+    )
     assert "Sigma 0.01 given" in plain(text)
     text, _ = write(*fitted(["line", "circle"], X))
     assert "points follow no line or circle" in plain(text)
@@ -348,7 +352,7 @@ def test_one_column_is_drawn_against_the_score(write):
 
 
 @pytest.mark.parametrize(("d", "mode"), [(2, "2d"), (3, "3d"), (4, "matches")])
-def test_the_view_begins_with_what_the_rows_are(write, d, mode):
+def test_the_initial_view_depends_on_the_rows(write, d, mode):
     scene = {2: make_lines, 3: make_planes, 4: make_plane_pair}[d]
     detector, X = fitted({2: "line", 3: "plane", 4: "homography"}[d], scene(2, random_state=0).data)
     _, data = write(detector, X)
@@ -373,20 +377,20 @@ def test_downloads_are_named_after_the_source_in_plain_letters(source, stem):
 
 
 ERRORS = {
-    "X must be a table of numbers (n, d), got shape (3,)": {"X": np.zeros(3)},
-    "X must be a table of numbers (n, d), got shape (2, 1) and dtype <U1": {"X": [["a"], ["b"]]},
-    "X must be finite, but its row 1 (from 0) is not": {
+    "X must be numeric of shape (n, d), got shape (3,)": {"X": np.zeros(3)},
+    "X must be numeric of shape (n, d), got shape (2, 1) and dtype <U1": {"X": [["a"], ["b"]]},
+    "X must be finite, but row 1 (from 0) is not": {
         "X": [[0, 0], [0, np.nan]], "scores": [0, 0]
     },
     "scores must have one value for each of the 2 rows of X, got shape (3,)": {"scores": [0, 0, 0]},
-    "scores must be finite numbers": {"scores": [0, np.nan]},
+    "scores must be finite; remove": {"scores": [0, np.nan]},
     "names must be 2 different names of the columns of X, got ['a', 'a']": {"names": ["a", "a"]},
     "rows must have one value for each of the 2 rows of X": {"rows": [1]},
-    "rows must hold whole numbers, got dtype float64": {"rows": [1.0, 2.0]},
-    "but its column 'a' has shape (3,); leave out the rows that were not scored": {
+    "rows must be integers, got dtype float64": {"rows": [1.0, 2.0]},
+    "but its column 'a' has shape (3,); remove the rows that were not scored": {
         "table": Table({"a": np.zeros(3)}, "f")
     },
-    "images must be two pictures, got 1": {"images": [np.zeros((2, 2))]},
+    "images must be two arrays, got 1": {"images": [np.zeros((2, 2))]},
     "images are drawn under matches, rows (x1, y1, x2, y2), but X has 2 columns": {
         "images": [np.zeros((2, 2))] * 2
     },
@@ -394,7 +398,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("text", ERRORS)
-def test_wrong_input_is_told_in_one_line(text, tmp_path, lines):
+def test_invalid_input_raises_an_error_of_one_line(text, tmp_path, lines):
     options = {"X": np.zeros((2, 2)), **ERRORS[text]}
     with pytest.raises(ValueError, match=re.escape(text)) as caught:
         write_report(tmp_path / "a.html", lines[0], options.pop("X"), **options)
@@ -402,14 +406,14 @@ def test_wrong_input_is_told_in_one_line(text, tmp_path, lines):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_detector_that_is_not_fitted_or_not_ours_is_told(tmp_path):
+def test_other_estimators_and_unfitted_detectors_raise_an_error(tmp_path):
     with pytest.raises(ValueError, match="or a VoronoiForest, got IsolationForest"):
         write_report(tmp_path / "a.html", IsolationForest(), np.zeros((2, 2)))
     with pytest.raises(NotFittedError):
         write_report(tmp_path / "a.html", PreferenceIsolationForest(), np.zeros((2, 2)))
 
 
-def test_a_folder_that_is_not_there_is_told_before_anything_is_computed(tmp_path):
+def test_a_missing_folder_raises_an_error_before_anything_is_computed(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         write_report(tmp_path / "no" / "a.html", None, None)
 
@@ -421,7 +425,7 @@ def test_text_with_commas_quotes_and_line_ends_reaches_the_page_unchanged(write,
     assert data["columns"][2]["text"] == odd.tolist()
 
 
-def test_the_pictures_of_the_documentation_are_there_and_small():
+def test_the_images_of_the_documentation_exist_and_are_small():
     page = Path(__file__).parents[2] / "docs" / "report.md"
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text())
     assert len(pictures) == 2

@@ -16,10 +16,10 @@ def test_a_point_is_named_under_the_pointer_and_pinned_by_a_click(visit, pages):
     page.focus("#view")
     page.keyboard.press("n")
     worst = int(np.argmax(scores))
-    told = page.inner_text("#pinned")
-    assert told.startswith(f"{worst + 1} score {scores[worst]:.4f}, anomaly")
-    assert HOSTILE in told, "names are shown as they are"
-    assert f"{X[worst, 1]:.5g}".replace("-", "\N{MINUS SIGN}") in told
+    text = page.inner_text("#pinned")
+    assert text.startswith(f"{worst + 1} score {scores[worst]:.4f}, anomaly")
+    assert HOSTILE in text, "names are shown as they are"
+    assert f"{X[worst, 1]:.5g}".replace("-", "\N{MINUS SIGN}") in text
     page.keyboard.press("n")
     assert page.inner_text("#pinned").startswith(f"{np.argsort(-scores, kind='stable')[1] + 1} ")
     page.keyboard.press("p")
@@ -36,7 +36,7 @@ def test_a_point_is_named_under_the_pointer_and_pinned_by_a_click(visit, pages):
     assert page.inner_text("#pinned").startswith("Click a point")
 
 
-def test_a_row_that_is_out_of_sight_is_brought_into_it(visit, pages):
+def test_the_view_pans_to_a_row_that_is_out_of_sight(visit, pages):
     page = visit("planes")
     scores = pages["planes"][2]
     page.focus("#view")
@@ -113,7 +113,7 @@ def test_columns_and_colours_are_picked(visit):
 
 
 @pytest.mark.parametrize("name", ["lines", "planes", "matches"])
-def test_a_structure_is_drawn_while_it_is_ticked(visit, name):
+def test_a_structure_is_drawn_while_it_is_checked(visit, name):
     page = visit(name)
     drawn_all = picture(page)
     page.uncheck("[data-structure='0']")

@@ -78,6 +78,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_baselines_in_the_plane_reach_the_published_columns():
     """The means of the three columns within .015, every set within .05; seeds 0 to 4."""

@@ -27,6 +27,7 @@ def test_variants_of_a_run_share_its_points_and_differ_in_their_detector():
         assert type(detectors[name]) is type(detectors[base])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", beyond.FAMILIES)
 def test_scenes_are_what_their_condition_says(family):
     for condition in ("0 %", "20 %"):
@@ -46,7 +47,7 @@ def test_scenes_are_what_their_condition_says(family):
         assert len(beyond.scene(family, "unequal noise", 5)[0]) == len(plain[0])
 
 
-def test_a_scene_is_judged_by_scores_labels_and_structures():
+def test_a_scene_is_evaluated_by_scores_labels_and_structures():
     values = compute(Trial("scene", "line", "20 %", FREE, 0, 3))["values"]
     assert values["auc"] > 0.9
     assert 0 < values["f1"] <= values["best_f1"] + 0.1
@@ -63,7 +64,7 @@ def test_the_error_of_perfect_structures_is_zero():
         labels_ = np.array([1, 1, 1, 1, -1])
 
         class Structure:
-            width = 1.0
+            half_width = 1.0
 
             def __init__(self, place):
                 self.place = place
@@ -81,8 +82,8 @@ def test_the_error_of_perfect_structures_is_zero():
     assert beyond._best_f1(y == 0, np.array([0.1, 0.2, 0.3, 0.9, 0.5])) == pytest.approx(2 / 3)
 
 
-def made_up(runs=3):
-    """Trials with made-up values: ours one hundredth better than PIF."""
+def artificial(runs=3):
+    """Trials with artificial values: ours one hundredth better than PIF."""
     rng = np.random.default_rng(0)
     trials = beyond.set_trials(["circle4", "physics"], runs, 0)
     trials += beyond.share_trials(["stair3"], (0.1, 0.9), runs, 0) + beyond.scene_trials(2, 0)
@@ -101,15 +102,15 @@ def made_up(runs=3):
     return cells
 
 
-def test_the_page_says_what_the_trials_found():
-    blocks = beyond_page.content(made_up(), {})
+def test_the_page_has_the_results_of_the_trials():
+    blocks = beyond_page.content(artificial(), {})
     grids = {block.title: block for block in blocks if hasattr(block, "rows")}
-    first = dict(zip(grids["In short"].head, grids["In short"].rows[0]))
+    first = dict(zip(grids["Summary"].head, grids["Summary"].rows[0]))
     assert first[PLAIN].startswith("0.900")
     assert first[KNOWN].startswith("0.910")
-    assert first["sigma free below that by > 0.01"] == "none"
-    below = dict(zip(grids["In short"].head, grids["In short"].rows[1]))
-    assert below["sigma free below that by > 0.01"] == "physics"  # printed 1.000
+    assert first["sigma free lower by > 0.01"] == "none"
+    below = dict(zip(grids["Summary"].head, grids["Summary"].rows[1]))
+    assert below["sigma free lower by > 0.01"] == "physics"  # published: 1.000
     assert grids["Automatic labels"].rows[0][3] == "0.947"
     assert grids["Structures"].rows[0][1:] == ["0.100", "0.100", "100 %"]
     wrong = {row[0]: row[1] for row in grids["Mean AUC"].rows}
@@ -117,14 +118,14 @@ def test_the_page_says_what_the_trials_found():
     texts = " ".join(block.text for block in blocks if hasattr(block, "text"))
     conditions = 2 * (5 + len(beyond.STRESSES)) + 2 * 5
     assert f"to three decimals, in {conditions} of {conditions} conditions" in texts
-    halves = grids["Fitted on one half of n points, asked about both: share flagged"]
+    halves = grids["Fitted on one half of n points: share flagged in both halves"]
     assert len(halves.rows) == 6
-    curves = beyond_page.share_curves(made_up())
+    curves = beyond_page.share_curves(artificial())
     assert list(curves["stair3"]) == ["PIF", "piforest"]
     np.testing.assert_allclose(curves["stair3"]["piforest"].mean, 0.91, atol=1e-3)
 
 
-def test_a_trial_that_is_not_whole_is_computed_again(tmp_path, capsys):
+def test_an_incomplete_trial_is_computed_again(tmp_path, capsys):
     trial = Trial("halves", "line", "200", FREE, 0, 3)
     (cell,) = run_jobs([trial], tmp_path, 1)
     path = tmp_path / f"{trial.key}.json"
@@ -133,6 +134,7 @@ def test_a_trial_that_is_not_whole_is_computed_again(tmp_path, capsys):
     assert "is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_command_makes_a_page_of_its_own(tmp_path, monkeypatch):
     synthetic2d("circle4")
@@ -142,7 +144,7 @@ def test_the_command_makes_a_page_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(reproducing, "QUICK", ("physics",))
     monkeypatch.setattr(reproducing, "QUICK_SHARES", (0.5,))
     monkeypatch.setattr(reproducing, "QUICK_SCENES", 0)
-    reproduce(tmp_path, only=["beyond"], runs=1, quick=True, n_jobs=1, say=lambda text: None)
+    reproduce(tmp_path, only=["beyond"], runs=1, quick=True, n_jobs=1, log=lambda text: None)
     page = (tmp_path / "beyond.html").read_text()
     assert "physics" in page
     assert page.count("data:image/png;base64") == 2

@@ -15,14 +15,14 @@ from piforest.apps import cli
 from piforest.apps.cli import reproduce as reproduce_command
 from piforest.reproduction import reproduce as reproducing
 from piforest.reproduction import run
-from piforest.reproduction.account import (
+from piforest.reproduction.curves import share_curves, share_grids, variants_grid
+from piforest.reproduction.differences import (
     conclusions,
     kernels,
+    reversed_rankings,
     shortfalls,
     surpluses,
-    upside_down,
 )
-from piforest.reproduction.curves import share_curves, share_grids, variants_grid
 from piforest.reproduction.figures import FIGURES
 from piforest.reproduction.figures import share as draw_share
 from piforest.reproduction.page import Heading, Picture, Text, to_html, to_markdown
@@ -43,7 +43,7 @@ from piforest.reproduction.tables import (
     auc_grid,
     best_settings,
     entries,
-    marked,
+    row_entries,
     settings_grid,
     widths_grid,
 )
@@ -53,7 +53,7 @@ SYNTHETIC, HOMOGRAPHY = TABLES["synthetic"], TABLES["homography"]
 
 
 def cell_of(job, aucs, rng):
-    """A made-up cell: the given AUC of each method, a little noise of its own."""
+    """An artificial cell: the given AUC of each method with a little noise."""
     values = {}
     for _, methods in job.spaces:
         for method in methods:
@@ -65,7 +65,7 @@ def cell_of(job, aucs, rng):
     return {"settings": job.settings(), "auc": values, "cpu_s": 1.0}
 
 
-def made_up(table, aucs, runs=6):
+def artificial(table, aucs, runs=6):
     rng = np.random.default_rng(0)
     return [
         cell_of(job, row, rng)
@@ -77,7 +77,7 @@ def made_up(table, aucs, runs=6):
 def test_marks_follow_the_paired_test():
     clear = dict(zip(HOMOGRAPHY.methods, (0.8, 0.5, 0.6, 0.9)))
     close = dict(zip(HOMOGRAPHY.methods, (0.9, 0.5, 0.6, 0.9)))
-    table = entries(HOMOGRAPHY, made_up(HOMOGRAPHY, {"physics": clear, "hartley": close}))
+    table = entries(HOMOGRAPHY, artificial(HOMOGRAPHY, {"physics": clear, "hartley": close}))
     assert list(table) == ["hartley", "physics", "Mean"]
     assert table["physics"]["pif"].best
     assert table["physics"]["pif"].significant
@@ -89,42 +89,42 @@ def test_marks_follow_the_paired_test():
     assert table["Mean"]["pif"].significant
     assert table["Mean"]["pif"].mean == pytest.approx(0.9, abs=0.002)
     assert table["Mean"]["pif"].published == pytest.approx((0.989 + 1.0) / 2)
-    every = entries(HOMOGRAPHY, made_up(HOMOGRAPHY, dict.fromkeys(HOMOGRAPHY.sets, clear)))
+    every = entries(HOMOGRAPHY, artificial(HOMOGRAPHY, dict.fromkeys(HOMOGRAPHY.sets, clear)))
     assert every["Mean"]["pif"].published == 0.983
-    assert "physics" in surpluses(made_up(HOMOGRAPHY, {"physics": clear}))
+    assert "physics" in surpluses(artificial(HOMOGRAPHY, {"physics": clear}))
     assert (
-        "PIF is ahead in the mean, and significantly"
-        in conclusions(made_up(HOMOGRAPHY, {"physics": clear}))[0]
+        "PIF has the highest mean, significantly ahead"
+        in conclusions(artificial(HOMOGRAPHY, {"physics": clear}))[0]
     )
 
 
-def test_few_runs_bear_no_marks_and_one_has_no_spread():
+def test_few_runs_have_no_marks_and_one_has_no_deviation():
     clear = dict(zip(HOMOGRAPHY.methods, (0.8, 0.5, 0.6, 0.9)))
     for runs in (1, 2):
-        cells = made_up(HOMOGRAPHY, {"physics": clear}, runs=runs)
+        cells = artificial(HOMOGRAPHY, {"physics": clear}, runs=runs)
         assert not any(
             entry.significant for entry in entries(HOMOGRAPHY, cells)["physics"].values()
         )
-    text = auc_grid(HOMOGRAPHY, made_up(HOMOGRAPHY, {"physics": clear}, runs=1)).markdown()
+    text = auc_grid(HOMOGRAPHY, artificial(HOMOGRAPHY, {"physics": clear}, runs=1)).markdown()
     assert "±" not in text
     assert "nan" not in text
 
 
-def test_marks_look_only_at_the_same_embedding():
+def test_marks_compare_only_within_an_embedding():
     row = {method: np.array([0.5, 0.52, 0.51]) for method in SYNTHETIC.methods}
     row["pif"] = np.array([0.9, 0.91, 0.9])
     row["pif_jac"] = np.array([0.9, 0.9, 0.905])
     published = dict.fromkeys(SYNTHETIC.methods, 0.5)
-    result = marked(row, SYNTHETIC, published)
+    result = row_entries(row, SYNTHETIC, published)
     assert result["pif"].significant
     assert not result["pif_jac"].best
     same = {**row, "pif": np.full(3, 0.9), "lof_tani": np.full(3, 0.8)}
-    assert marked(same, SYNTHETIC, published)["pif"].std == 0
+    assert row_entries(same, SYNTHETIC, published)["pif"].std == 0
 
 
-def test_lof_is_given_its_best_k_for_each_family():
+def test_lof_has_its_best_k_for_each_family():
     aucs = dict.fromkeys(SYNTHETIC.methods, 0.5)
-    cells = made_up(SYNTHETIC, {"star5": aucs, "circle3": aucs})
+    cells = artificial(SYNTHETIC, {"star5": aucs, "circle3": aucs})
     for cell in cells:
         at = 3 if cell["settings"]["dataset"] == "circle3" else 1
         cell["auc"]["lof_l2"][at] = 0.7
@@ -135,9 +135,9 @@ def test_lof_is_given_its_best_k_for_each_family():
     assert "<u>0.700</u>" in auc_grid(SYNTHETIC, cells).markdown()
 
 
-def test_isolation_forests_are_given_their_best_sigma_on_preferences_only():
+def test_isolation_forests_have_their_best_sigma_on_preferences_only():
     aucs = dict.fromkeys(SYNTHETIC.methods, 0.4)
-    cells = made_up(SYNTHETIC, {"star5": aucs})
+    cells = artificial(SYNTHETIC, {"star5": aucs})
     for cell in cells:
         cell["auc"]["ifor_pref"][2] = 0.8
         cell["auc"]["eifor_bin"][1] = 0.9
@@ -174,6 +174,7 @@ def quickly(jobs):
 JOBS = quickly(table_jobs("homography", ["physics"], 3, 7))
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_an_interrupted_run_goes_on_with_the_same_numbers(tmp_path, monkeypatch):
     adelaidermf("physics")
@@ -197,6 +198,7 @@ def test_an_interrupted_run_goes_on_with_the_same_numbers(tmp_path, monkeypatch)
     assert [cell["auc"] for cell in again] == [cell["auc"] for cell in whole]
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_processes_give_the_same_numbers(tmp_path):
     adelaidermf("physics")
@@ -204,7 +206,7 @@ def test_processes_give_the_same_numbers(tmp_path):
     assert [cell["auc"] for cell in one] == [cell["auc"] for cell in two]
 
 
-def test_damaged_and_foreign_cells_are_reported_and_not_used(tmp_path, capsys):
+def test_damaged_cells_and_other_settings_are_reported_and_not_used(tmp_path, capsys):
     job = JOBS[0]
     path = tmp_path / f"{job.key}.json"
     assert read_cell(tmp_path, job) is None
@@ -213,7 +215,7 @@ def test_damaged_and_foreign_cells_are_reported_and_not_used(tmp_path, capsys):
     cell = json.loads(json.dumps(cell))
     path.write_text(json.dumps(cell))
     assert read_cell(tmp_path, job) == cell
-    for content, says in (
+    for content, message in (
         ("{", "is damaged"),
         ("[]", "is damaged"),
         (json.dumps({**cell, "auc": {}}), "is damaged"),
@@ -226,7 +228,7 @@ def test_damaged_and_foreign_cells_are_reported_and_not_used(tmp_path, capsys):
     ):
         path.write_text(content)
         assert read_cell(tmp_path, job) is None
-        assert says in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_the_share_figure_has_the_three_best_k_of_each_set():
@@ -260,7 +262,7 @@ def variant_cells(best):
     ]
 
 
-def test_variants_differ_in_what_they_say():
+def test_variants_differ_in_their_settings():
     jobs = {job.label: job for job in variant_jobs(["circle5"], 1, 0)}
     assert list(jobs) == [variant.name for variant in VARIANTS]
     assert len({job.key for job in jobs.values()}) == len(VARIANTS)
@@ -274,45 +276,45 @@ def test_variants_differ_in_what_they_say():
     assert grid.head == ["", "star5", "circle5", "Mean"]
     assert grid.rows[-2][0] == "models x 5"
     assert float(grid.rows[-2][2]) == pytest.approx(0.8, abs=0.003)
-    assert grid.rows[-1] == ["printed", "0.910", "0.780", "0.845"]
+    assert grid.rows[-1] == ["published", "0.910", "0.780", "0.845"]
 
 
 @pytest.mark.data
-def test_the_account_names_every_set_that_is_lower_and_only_those():
+def test_the_differences_list_exactly_the_sets_that_are_lower():
     synthetic2d("circle5")
-    printed = SYNTHETIC.published()
-    cells = made_up(
+    published = SYNTHETIC.published()
+    cells = artificial(
         SYNTHETIC,
-        {name: {**printed[name], "pif": 0.7 if name == "circle5" else printed[name]["pif"]}
+        {name: {**published[name], "pif": 0.7 if name == "circle5" else published[name]["pif"]}
          for name in ("star5", "circle5")},
     )  # fmt: skip
     (line,) = shortfalls(cells + variant_cells("models x 5"))
     assert line.startswith("**PIF on circle5**: 0.700")
     assert "`models x 5`, 0.80" in line
-    assert "above print" in line
-    assert "still below print" in shortfalls(cells + variant_cells("none"))[0]
-    stair = {**printed["stair3"], "lof_tani": 0.5}
-    (line,) = shortfalls(made_up(SYNTHETIC, {"stair3": stair}))
-    assert "with the best for this set alone" in line
+    assert ", higher." in line
+    assert "still lower" in shortfalls(cells + variant_cells("none"))[0]
+    stair = {**published["stair3"], "lof_tani": 0.5}
+    (line,) = shortfalls(artificial(SYNTHETIC, {"stair3": stair}))
+    assert "with the best k for this set" in line
     assert "50 50 300 on the structures, not 272 64 64" in line
 
 
-def test_the_account_of_kernels_and_of_turned_rankings_follows_the_numbers():
-    printed = SYNTHETIC.published()
+def test_the_texts_on_kernels_and_reversed_rankings_follow_the_numbers():
+    published = SYNTHETIC.published()
     assert "The Gaussian reproduces" in kernels(variant_cells("as in the tables"))
     assert "The literal kernel reproduces" in kernels(variant_cells("the paper's kernel"))
     assert "no difference between the two" in kernels(variant_cells("none"))
     assert kernels([]) == ""
-    assert upside_down([]) == ""
-    turned = made_up(
-        SYNTHETIC, {"star5": {method: 1 - auc for method, auc in printed["star5"].items()}}
+    assert reversed_rankings([]) == ""
+    reversed_ = artificial(
+        SYNTHETIC, {"star5": {method: 1 - auc for method, auc in published["star5"].items()}}
     )
-    assert "lines and circles in the plane 0.00" in upside_down(turned)
-    assert "iFor bin on star5 0.25" in upside_down(turned)
-    assert "are 0 of 4." in upside_down(made_up(SYNTHETIC, {"star5": printed["star5"]}))
+    assert "lines and circles in the plane 0.00" in reversed_rankings(reversed_)
+    assert "iFor bin on star5 0.25" in reversed_rankings(reversed_)
+    assert "are 0 of 4." in reversed_rankings(artificial(SYNTHETIC, {"star5": published["star5"]}))
 
 
-def test_pages_hold_their_pictures_and_escape_what_they_say(tmp_path):
+def test_pages_embed_their_figures_and_escape_text(tmp_path):
     (tmp_path / "a.png").write_bytes(b"png")
     (tmp_path / "b.jpg").write_bytes(b"jpg")
     blocks = [
@@ -352,9 +354,10 @@ def tiny(monkeypatch):
 
 
 def reproduce_tiny(out, **options):
-    return reproduce(out, only=TINY, quick=True, seed=3, n_jobs=1, say=lambda text: None, **options)
+    return reproduce(out, only=TINY, quick=True, seed=3, n_jobs=1, log=lambda text: None, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_whole_pipeline_goes_on_after_an_interruption_with_the_same_numbers(
     tmp_path, monkeypatch
@@ -389,16 +392,17 @@ def test_the_whole_pipeline_goes_on_after_an_interruption_with_the_same_numbers(
     assert text.count("data:image/png;base64") == 5
     assert text.count("data:image/jpeg;base64") == 1
     assert "http" not in text
-    made = {path.name for path in (tmp_path / "part" / "figures").iterdir()}
-    assert {"tree.png", "tree.svg", "density.svg", "share.png", "pairs"} <= made
-    # Making one part again keeps what is there of the others on the page.
+    drawn = {path.name for path in (tmp_path / "part" / "figures").iterdir()}
+    assert {"tree.png", "tree.svg", "density.svg", "share.png", "pairs"} <= drawn
+    # Running one part again keeps the others on the page.
     out = tmp_path / "part"
-    again = reproduce(out, only=["figures"], quick=True, seed=3, n_jobs=1, say=lambda text: None)
+    again = reproduce(out, only=["figures"], quick=True, seed=3, n_jobs=1, log=lambda text: None)
     assert again.read_text() == text
     with pytest.raises(ValueError, match="holds results of seed 3, not 4"):
-        reproduce(out, only=["figures"], quick=True, seed=4, say=lambda text: None)
+        reproduce(out, only=["figures"], quick=True, seed=4, log=lambda text: None)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_command_writes_tables(tmp_path, capsys):
     adelaidermf("physics")
@@ -414,17 +418,18 @@ def test_the_command_writes_tables(tmp_path, capsys):
     assert tried == 1 + len(NEIGHBOURS) + 2 * len(WIDTHS) + 1
 
 
+@pytest.mark.slow
 def test_missing_data_are_named_and_the_rest_is_made(tmp_path, monkeypatch):
     monkeypatch.setenv("PIFOREST_DATA", str(tmp_path))
-    told = []
+    logged = []
     for only in (["synthetic"], ["pairs"]):
-        with pytest.raises(FileNotFoundError, match="there are no data to run on"):
-            reproduce(tmp_path / "out", only=only, say=told.append)
-    assert "stair3" in told[0]
-    assert "physics" not in told[0]
-    assert "PIFOREST_DATA" in told[0]
-    assert "fetch_adelaidermf(base_url=" in told[1]
-    page = reproduce(tmp_path / "out", n_jobs=1, say=told.append)
+        with pytest.raises(FileNotFoundError, match="no data are available"):
+            reproduce(tmp_path / "out", only=only, log=logged.append)
+    assert "stair3" in logged[0]
+    assert "physics" not in logged[0]
+    assert "PIFOREST_DATA" in logged[0]
+    assert "fetch_adelaidermf(base_url=" in logged[1]
+    page = reproduce(tmp_path / "out", n_jobs=1, log=logged.append)
     assert page.read_text().count("data:image/png;base64") == len(FIGURES) - 1
 
 
@@ -435,11 +440,11 @@ def test_bad_arguments_exit_with_two(capsys):
         with pytest.raises(SystemExit) as stopped:
             cli.main(["reproduce", *arguments])
         assert stopped.value.code == 2
-    assert "'tables' is none of synthetic, homography, fundamental" in capsys.readouterr().err
+    assert "'tables' must be one of synthetic, homography, fundamental" in capsys.readouterr().err
 
 
-def test_an_output_folder_that_is_a_file_is_named(tmp_path, capsys):
+def test_an_output_folder_that_is_a_file_is_an_error(tmp_path, capsys):
     (tmp_path / "taken").write_text("")
     out = str(tmp_path / "taken")
     assert cli.main(["reproduce", "--only", "figures, pairs", "--out", out]) == 1
-    assert "is a file; name a folder with --out" in capsys.readouterr().err
+    assert "is a file; select a folder with --out" in capsys.readouterr().err

@@ -33,6 +33,7 @@ def agree(measured, expected, n_samples):
 # --- local
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", POINTS)
 @pytest.mark.parametrize(("size", "share"), [(1, 1.0), (2, 0.3), (3, 1.0), (8, 1.0)])
 @pytest.mark.parametrize("scale", [0.03, 0.2, "auto"])

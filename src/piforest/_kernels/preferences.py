@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .jit import inlined, jit
+from .random import mix
 
 # 1 / k!
 _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12 = (
@@ -125,3 +126,27 @@ def _without_zeros(columns, values, columns_out, values_out):
         columns_out[at], values_out[at] = columns[e], value
         at += np.uint64(value != 0)
     return at
+
+
+@jit
+def find_contents(bits, words, contents, starts, first, last):
+    """Where the models of each row begin and end: starts[c], starts[c + 1] for the content c that
+    equals the row, else 0, 0. bits (n, d) and contents (c, d) are floats as words, `words` (c,)
+    are the hashes of the contents, ascending. O(n (d + log c))."""
+    for i in range(bits.shape[0]):
+        word = np.uint64(0)
+        for k in range(bits.shape[1]):
+            word = mix(word, bits[i, k])
+        low, high = 0, words.shape[0]
+        while low < high:
+            middle = (low + high) // 2
+            if words[middle] < word:
+                low = middle + 1
+            else:
+                high = middle
+        known = low < words.shape[0] and words[low] == word
+        if known:
+            for k in range(bits.shape[1]):
+                known = known and contents[low, k] == bits[i, k]
+        first[i] = starts[low] if known else 0
+        last[i] = starts[low + 1] if known else 0

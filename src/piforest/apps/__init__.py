@@ -1,1 +1,1 @@
-"""Programs built on the library: the command line, the demo, and folders scored on a cluster."""
+"""Applications: the command line, the demo, and scoring of folders on a cluster."""

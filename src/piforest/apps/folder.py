@@ -1,4 +1,4 @@
-"""Folders of Parquet files, scored file by file: what is done stays done."""
+"""Scoring of folders of Parquet files on a cluster, file by file; runs can be continued."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engines.dask._mapping import TASK_ROWS
-from ..engines.dask._model import Parcel, unpacked
+from ..engines.dask.engine import TASK_ROWS
+from ..engines.dask.packed import PackedModel, score
 from ..io.atomic import remove_leftovers
 from ..io.tables import Table, parquet, table_writer, with_scores
 from ..protocols import Floats
@@ -22,26 +22,26 @@ _STAMP = b"piforest"
 
 
 class Counts(NamedTuple):
-    """Rows of files."""
+    """Numbers of rows."""
 
     rows: int
     skipped: int
-    """not scored, since they lack a number"""
+    """rows that were not scored, because they lack a number"""
     anomalies: int
 
 
 @dataclass
 class Report:
-    """What became of the files of a folder, by their names in it."""
+    """The state of the files of a folder, by their names in it."""
 
     files: int
     done: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     """finished by an earlier run"""
     failed: dict[str, str] = field(default_factory=dict)
-    """and why"""
+    """names to reasons"""
     counts: Counts = field(default_factory=lambda: Counts(0, 0, 0))
-    """of the files that were done now"""
+    """rows of the files in `done`"""
 
     @property
     def seen(self) -> int:
@@ -49,14 +49,14 @@ class Report:
 
 
 def parquet_files(folder: Path) -> list[str]:
-    """The Parquet files of a folder and of those in it, by their names in it, sorted; hidden
-    ones and those that begin with _ are others' business."""
+    """Names of the Parquet files in a folder and its subfolders, sorted; without hidden files and
+    names that begin with _."""
     if not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is no folder of Parquet files.")
+        raise NotADirectoryError(f"{folder} is not a folder of Parquet files.")
     names = sorted(path.relative_to(folder) for path in folder.rglob("*.parquet"))
     shown = [str(name) for name in names if not any(part[0] in "._" for part in name.parts)]
     if not shown:
-        raise FileNotFoundError(f"{folder} has no Parquet files: none ends in .parquet.")
+        raise FileNotFoundError(f"{folder} has no Parquet files: no name ends in .parquet.")
     return shown
 
 
@@ -72,29 +72,29 @@ def score_folder(
     force: bool = False,
     watch: Callable[[Report], None] = lambda report: None,
 ) -> Report:
-    """Score every Parquet file of a folder on a cluster that sees both folders.
+    """Score every Parquet file of a folder on a cluster that can access both folders.
 
-    Each file of `source` becomes one of the same name in `out`, with the same columns and those
-    of `files.with_scores`. It appears whole or not at all; one that is there already from the
-    same data, model and settings is left as it is. A file that cannot be read or scored is
-    reported, and the others are done.
+    Each file of `source` gives one of the same name in `out`, with the same columns and those of
+    `with_scores`. It is written atomically; one that exists from the same data, model and
+    settings is skipped. A file that cannot be read or scored is reported, and does not stop the
+    others.
 
-    client: gives the cluster's client, and is called if there is something to do; names: the
-    columns to score; model: what tells this model from others, in the files written;
-    drop_missing: rows that lack a number stay unscored, else their file fails; watch: called
-    with the report after each file.
+    client: returns the client of the cluster, called if there are files to score; names: the
+    columns to score; model: an identifier of the model, stored in the files; drop_missing: do
+    not score rows that lack a number, else their file fails; watch: called with the report
+    after each file.
     """
     files = parquet_files(source)
     if source.resolve() in (out.resolve(), *out.resolve().parents):
-        raise ValueError(f"the output folder must lie outside of {source}, got {out}.")
-    threshold = -float(detector.offset_)
+        raise ValueError(f"the output folder must be outside of {source}, got {out}.")
+    threshold = float(detector.threshold_)
     job = _Job(source, out, list(names), model, threshold, drop_missing, force)
     return _Run(detector, job, files, watch).all(client)
 
 
 @dataclass(frozen=True)
 class _Job:
-    """What is the same for all files."""
+    """Settings of all files."""
 
     source: Path
     out: Path
@@ -105,7 +105,7 @@ class _Job:
     force: bool
 
     def stamp(self, path: Path) -> dict[str, Any]:
-        """What the output of a file is made from."""
+        """What the output of a file depends on."""
         state = path.stat()
         return {
             "model": self.model,
@@ -117,16 +117,16 @@ class _Job:
 
 
 class _File(NamedTuple):
-    """One that is to be scored."""
+    """A file to score."""
 
     name: str
     sizes: list[int]
-    """of its row groups"""
+    """rows of its row groups"""
     stamp: dict[str, Any]
 
 
 class _Run:
-    """Files on their way through a cluster."""
+    """Scores files on a cluster."""
 
     def __init__(
         self, detector: Any, job: _Job, files: list[str], watch: Callable[[Report], None]
@@ -144,7 +144,7 @@ class _Run:
         return self.report
 
     def _unfinished(self) -> Iterator[_File]:
-        """The files that an earlier run did not finish; the others are reported."""
+        """The files that an earlier run did not finish; reports the others."""
         job = self.job
         for name in self.files:
             try:
@@ -166,30 +166,32 @@ class _Run:
     def _on_cluster(self, client: Any, waiting: Iterator[_File]) -> None:
         from distributed import as_completed
 
-        # As a task, so that it can be made again where the workers that hold it die.
-        parcel = client.compute(Parcel(self.detector, named=False).delayed())
+        # A task, so that it can be computed again if the workers that hold it die.
+        detector = self.detector
+        packed = PackedModel(detector.fitted_, detector.device, detector.n_jobs)
+        model = client.compute(packed.delayed())
         running = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         names: dict[str, str] = {}
 
         def start(most: int) -> None:
             for file in islice(waiting, most):
-                future = self._submit(client, parcel, file)
+                future = self._submit(client, model, file)
                 names[future.key] = file.name
                 running.add(future)  # type: ignore[no-untyped-call]
 
-        # Enough to keep all threads busy, and no more, however many files there are.
+        # Enough tasks to keep all threads busy, independent of the number of files.
         start(2 * sum(client.nthreads().values()) + 2)
         for future in running:
             self._end(names.pop(future.key), future)
             start(1)
 
-    def _submit(self, client: Any, parcel: Any, file: _File) -> Any:
-        """Tasks for one file."""
+    def _submit(self, client: Any, model: Any, file: _File) -> Any:
+        """Submit the tasks of one file."""
         job, path, target = self.job, self.job.source / file.name, self.job.out / file.name
         parts = [(at, k) for at, size in enumerate(file.sizes) for k in range(0, size, TASK_ROWS)]
         task = partial(score_rows, path, job.names, job.drop_missing, TASK_ROWS)
-        scores = [client.submit(task, *part, parcel, pure=False) for part in parts]
-        # What is begun is finished first.
+        scores = [client.submit(task, *part, model, pure=False) for part in parts]
+        # Files in progress are finished first.
         return client.submit(
             write_scores, path, target, file.stamp, job.threshold, scores, pure=False, priority=1
         )
@@ -213,10 +215,10 @@ def score_rows(
     rows: int,
     group: int,
     start: int,
-    parcel: Parcel,
+    model: PackedModel,
 ) -> Floats:
-    """On a worker: scores of at most so many rows of a part of a file, from `start` on; nan for
-    rows that lack a number."""
+    """On a worker: scores of at most `rows` rows of a row group from `start` on; nan for rows
+    that lack a number."""
     table = parquet.read_group(path, group, start, rows, names)
     X = table.numbers(names)
     if not drop_missing:
@@ -224,14 +226,14 @@ def score_rows(
     scored = ~np.isnan(X).any(axis=1)
     scores = np.full(len(X), np.nan)
     if scored.any():
-        scores[scored] = unpacked(parcel).anomaly_score(X[scored])
+        scores[scored] = score(model, X[scored])
     return scores
 
 
 def write_scores(
     path: Path, target: Path, stamp: dict[str, Any], threshold: float, scores: list[Floats]
 ) -> Counts:
-    """On a worker: the file with its scores beside its rows."""
+    """On a worker: write the file with its scores."""
     target.parent.mkdir(parents=True, exist_ok=True)
     flat, start = np.concatenate([np.empty(0), *scores]), 0
     first = parquet.read_group(path, 0)
@@ -251,7 +253,7 @@ def _with_scores(table: Table, scores: Floats, threshold: float) -> Table:
 
 
 def _stamped(table: Table, stamp: dict[str, Any]) -> Table:
-    """The table as one whose file says what it was made from."""
+    """The table with the stamp in the metadata of its file."""
     arrow, text = table.form.arrow, json.dumps(stamp).encode()
     arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _STAMP: text})
     return replace(table, form=replace(table.form, arrow=arrow))
@@ -263,14 +265,14 @@ def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
         found = json.loads(metadata.get(_STAMP, b"null"))
     except ValueError:
         found = None
-    # A file that was finished without drop_missing lacks no number: it would be the same with.
+    # A file that was finished without drop_missing lacks no number: the option has no effect.
     if found not in (stamp, {**stamp, "drop_missing": False}):
         raise FileExistsError(
-            f"{target} is there already, from other data, another model or other settings; "
-            "--force overwrites it."
+            f"{target} already exists, from other data, another model or other settings; --force "
+            "overwrites it."
         )
 
 
 def _reason(error: Any) -> str:
-    """One line."""
+    """The message of an error on one line."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -1,8 +1,14 @@
 """Scenes with ground truth, and readers of the published sets."""
 
-from .curves import make_ellipses, make_parabolas, make_polynomials, make_regressions
+from ._render import Drawing, synthetic_scene
+from .curves import (
+    make_ellipses,
+    make_parabolas,
+    make_piecewise_laws,
+    make_polynomials,
+    make_regressions,
+)
 from .fetch import fetch_adelaidermf
-from .laws import make_piecewise_laws
 from .matches import (
     make_affine_motion_pair,
     make_affine_pair,
@@ -21,6 +27,7 @@ from .solids import make_cones, make_cylinders, make_planes, make_spheres, make_
 from .stereo import make_motion_pair, make_plane_pair
 
 __all__ = [
+    "Drawing",
     "data_folder",
     "fetch_adelaidermf",
     "list_datasets",
@@ -53,4 +60,5 @@ __all__ = [
     "make_subspaces",
     "make_translation3d_matches",
     "make_translation_pair",
+    "synthetic_scene",
 ]

@@ -18,7 +18,7 @@ from sklearn.utils import Bunch
 
 from .._random import Stream
 from .._validation import check_choice, check_integer, check_share
-from .bunches import as_bunch
+from ._render import as_bunch
 from .resample import redraw
 
 # Noise of the structured points around their own least-squares structures.

@@ -1,8 +1,6 @@
 """Scenes of planes, spheres, cylinders, cones and subspaces among uniform anomalies.
 
-All take the options of `make_lines`, and all return a Bunch with data (n, d) and target
-(n,): 0 for anomalies, else the number of the structure. Structures come first,
-anomalies last. Where rows have normals, those of anomalies have random directions.
+Where rows have normals, those of anomalies have random directions.
 
 Surfaces fill more of a box than lines do of a square: with a noise of .01 so many
 anomalies lie on one by chance that even the true spheres or cylinders give a ROC AUC of
@@ -11,55 +9,30 @@ anomalies lie on one by chance that even the true spheres or cylinders give a RO
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._random import Stream
-from .._validation import (
-    check_flag,
-    check_integer,
-    check_not_below_zero,
-    check_share,
-    check_sizes,
-)
+from .._validation import check_flag, check_integer, check_not_below_zero
 from ..protocols import Floats
-from .bunches import as_bunch
+from ._render import Drawing, Rng, Sizes, synthetic_scene, uniform
 
-Rng = np.random.Generator
-Structure = Callable[[int, Rng], Floats]
 _XYZ = ["x", "y", "z"]
 _NORMAL = ["nx", "ny", "nz"]
 
 
-class _Options(NamedTuple):
-    """What every scene can be asked for."""
-
-    sizes: int | Sequence[int]
-    noise: float
-    anomaly_share: float
-    random_state: Any
-    return_X_y: bool
-    as_frame: bool
-
-
+@synthetic_scene("solids")
 def make_planes(
     n_structures: int = 3,
     *,
-    sizes: int | Sequence[int] = 150,
+    sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
     random_state: Any = None,
     return_X_y: bool = False,
     as_frame: bool = False,
-) -> Any:
+) -> Drawing:
     """Square pieces of random planes across the cube [-1, 1]^3, and uniform anomalies.
-
-    sizes: points of each structure, one number for all or one each.
-    noise: standard deviation of the distance from the structure.
-    anomaly_share: anomalies over all points; they fill the box of the structured points.
-    return_X_y: (data, target) in place of a Bunch. as_frame: pandas objects.
 
     >>> make_planes(3, sizes=50, anomaly_share=0.25, random_state=0).data.shape
     (200, 3)
@@ -71,21 +44,21 @@ def make_planes(
         off = rng.uniform(-0.5, 0.5) + rng.normal(0, noise, (size, 1))
         return np.asarray(at @ np.stack([across, up]) + off * normal)
 
-    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
-    return _scene(plane, n_structures, _XYZ, options)
+    return Drawing(plane, _XYZ)
 
 
+@synthetic_scene("solids")
 def make_spheres(
     n_structures: int = 3,
     *,
-    sizes: int | Sequence[int] = 150,
+    sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
     random_state: Any = None,
     return_X_y: bool = False,
     as_frame: bool = False,
-) -> Any:
-    """Spheres of random radii with centres in [-1, 1]^3; options as in `make_planes`.
+) -> Drawing:
+    """Spheres of random radii with centres in [-1, 1]^3.
 
     Few uniform samples of four points are of one sphere: of three, `PIF` reaches a ROC AUC of .94,
     `PreferenceIsolationForest`, which samples locally, .97; of two both reach .98.
@@ -100,30 +73,34 @@ def make_spheres(
         out = _directions(size, rng)
         return np.asarray(centre + (radius + rng.normal(0, noise, (size, 1))) * out)
 
-    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
-    return _scene(sphere, n_structures, _XYZ, options)
+    return Drawing(sphere, _XYZ)
 
 
+@synthetic_scene("solids")
 def make_cylinders(
     n_structures: int = 3,
     *,
     normals: bool = False,
     normal_noise: float = 0.03,
-    sizes: int | Sequence[int] = 150,
+    sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
     random_state: Any = None,
     return_X_y: bool = False,
     as_frame: bool = False,
-) -> Any:
-    """Cylinders of length 2 and random radii across [-1, 1]^3; options as in `make_planes`.
-
-    normals: rows (x, y, z, nx, ny, nz) with outward unit normals.
-    normal_noise: standard deviation of each of their coordinates, about their error in radians.
+) -> Drawing:
+    """Cylinders of length 2 and random radii across [-1, 1]^3.
 
     Without normals uniform samples of five points are hardly ever of one cylinder among several:
     `PIF` reaches a ROC AUC of .97 on two cylinders with 30 % anomalies, and .86 on three;
     `PreferenceIsolationForest`, which samples locally, .98 and .97.
+
+    Parameters
+    ----------
+    normals : bool
+        Rows (x, y, z, nx, ny, nz) with outward unit normals.
+    normal_noise : float
+        Standard deviation of each coordinate of a normal, about its error in radians.
 
     >>> make_cylinders(2, sizes=60, normals=True, random_state=0).data.shape
     (200, 6)
@@ -139,23 +116,27 @@ def make_cylinders(
         points = middle + (radius + rng.normal(0, noise, (size, 1))) * out + along * turn[2]
         return np.hstack([points, _rough(out, normal_noise, rng)]) if normals else points
 
-    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
-    return _scene(cylinder, n_structures, _XYZ + _NORMAL if normals else _XYZ, options)
+    return Drawing(cylinder, _XYZ + _NORMAL, _oriented) if normals else Drawing(cylinder, _XYZ)
 
 
+@synthetic_scene("solids")
 def make_cones(
     n_structures: int = 3,
     *,
     normal_noise: float = 0.03,
-    sizes: int | Sequence[int] = 150,
+    sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
     random_state: Any = None,
     return_X_y: bool = False,
     as_frame: bool = False,
-) -> Any:
-    """Cones of length 2 and half angles of 15 to 35 degrees, evenly covered, with normals;
-    options as in `make_cylinders`.
+) -> Drawing:
+    """Cones of length 2 and half angles of 15 to 35 degrees, evenly covered, with normals.
+
+    Parameters
+    ----------
+    normal_noise : float
+        Standard deviation of each coordinate of a normal, about its error in radians.
 
     >>> make_cones(2, sizes=60, random_state=0).feature_names
     ['x', 'y', 'z', 'nx', 'ny', 'nz']
@@ -172,29 +153,36 @@ def make_cones(
         points = points + rng.normal(0, noise, (size, 1)) * normal
         return np.hstack([points, _rough(normal, normal_noise, rng)])
 
-    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
-    return _scene(cone, n_structures, _XYZ + _NORMAL, options)
+    return Drawing(cone, _XYZ + _NORMAL, _oriented)
 
 
+@synthetic_scene("solids")
 def make_subspaces(
     n_structures: int = 3,
     *,
     dimension: int = 2,
     n_features: int = 6,
     affine: bool = True,
-    sizes: int | Sequence[int] = 100,
+    sizes: Sizes = 100,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
     random_state: Any = None,
     return_X_y: bool = False,
     as_frame: bool = False,
-) -> Any:
-    """Cubes of side 2 in random subspaces of n_features dimensions; options as in `make_planes`.
+) -> Drawing:
+    """Cubes of side 2 in random subspaces of n_features dimensions.
 
-    dimension: that of each subspace, less than n_features.
-    affine: they go by the origin at distances of up to 1; if not, through it.
-    noise: standard deviation of each coordinate off the structure, so that the distance from it
-    is about sqrt(n_features - dimension) times as large.
+    Parameters
+    ----------
+    dimension : int
+        Of each subspace, less than n_features.
+    n_features : int
+        How many columns.
+    affine : bool
+        They go by the origin at distances of up to 1; if not, through it.
+    noise : float
+        Standard deviation of each coordinate off the structure, so that the distance from it is
+        about sqrt(n_features - dimension) times as large.
 
     >>> make_subspaces(2, dimension=3, n_features=10, random_state=0).data.shape
     (333, 10)
@@ -210,9 +198,7 @@ def make_subspaces(
         off = rng.normal(0, noise, (size, d - r)) @ turn[r:]
         return np.asarray(middle + rng.uniform(-1, 1, (size, r)) @ turn[:r] + off)
 
-    names = [f"x{c + 1}" for c in range(d)]
-    options = _Options(sizes, noise, anomaly_share, random_state, return_X_y, as_frame)
-    return _scene(subspace, n_structures, names, options)
+    return Drawing(subspace, [f"x{c + 1}" for c in range(d)])
 
 
 def _turn(rng: Rng, d: int = 3) -> Floats:
@@ -230,23 +216,7 @@ def _rough(normals: Floats, noise: float, rng: Rng) -> Floats:
     return np.asarray(rough / np.sqrt(np.sum(rough**2, axis=1, keepdims=True)))
 
 
-def _scene(structure: Structure, n_structures: int, names: list[str], options: _Options) -> Any:
-    counts = check_sizes("sizes", options.sizes, check_integer("n_structures", n_structures, 1))
-    check_not_below_zero("noise", options.noise)
-    check_share("anomaly_share", options.anomaly_share)
-    stream = Stream.from_random_state(options.random_state).child("solids")
-    parts = [structure(size, stream.child(i).generator()) for i, size in enumerate(counts)]
-    normal = np.concatenate(parts)
-    labels = np.repeat(np.arange(1, len(counts) + 1), counts)
-    n_anomalies = round(len(normal) * options.anomaly_share / (1 - options.anomaly_share))
-    rng = stream.child("anomalies").generator()
-    anomalies = rng.uniform(normal.min(axis=0), normal.max(axis=0), (n_anomalies, len(names)))
-    if names[3:] == _NORMAL:
-        anomalies[:, 3:] = _directions(n_anomalies, rng)
-    return as_bunch(
-        np.concatenate([normal, anomalies]),
-        np.concatenate([labels, np.zeros(n_anomalies, labels.dtype)]),
-        names,
-        options.return_X_y,
-        options.as_frame,
-    )
+def _oriented(size: int, rng: Rng, low: Floats, high: Floats) -> Floats:
+    anomalies = uniform(size, rng, low, high)
+    anomalies[:, 3:] = _directions(size, rng)
+    return anomalies

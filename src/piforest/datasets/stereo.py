@@ -1,4 +1,4 @@
-"""Two pictures of a made scene, with true and false matches between them.
+"""Two pictures of a synthetic scene, with true and false matches between them.
 
 Textured rectangles in space, seen by a pinhole camera before and after it, or
 they, moved. Everything is drawn here, so that what is about images can be shown
@@ -14,11 +14,10 @@ import scipy.ndimage
 from numpy.typing import NDArray
 
 from .._random import Stream
-from .._validation import check_integer, check_not_below_zero, check_share, check_sizes
+from .._validation import check_integer
 from ..protocols import Floats
-from .bunches import as_bunch
+from ._render import Rng, Sizes, as_bunch, checked, documents
 
-Rng = np.random.Generator
 _HEIGHT, _WIDTH = 480, 640
 _CAMERA = np.array([[700.0, 0, _WIDTH / 2], [0, 700, _HEIGHT / 2], [0, 0, 1]])
 _TEXTURE = 256
@@ -36,10 +35,11 @@ class _Patch(NamedTuple):
         return _Patch(R @ self.corner + t, R @ self.across, R @ self.down, self.texture)
 
 
+@documents(in_columns=True)
 def make_plane_pair(
     n_structures: int = 3,
     *,
-    sizes: Any = 60,
+    sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.3,
     random_state: Any = None,
@@ -48,12 +48,8 @@ def make_plane_pair(
 ) -> Any:
     """A wall of planes seen from two places: matches of each plane obey one homography.
 
-    sizes: true matches on each plane, one number for all or one each.
-    noise: standard deviation of each coordinate of a match, in pixels.
-    anomaly_share: false matches over all matches; both ends are uniform in their images.
-
-    Returns a Bunch with data (n, 4), rows (x1, y1, x2, y2) in pixels; target (n,): 0
-    for false matches, else the number of the plane; images, two arrays (480, 640, 3).
+    Rows are (x1, y1, x2, y2) in pixels; both ends of an anomaly are uniform in their images. The
+    Bunch also has images, two arrays (480, 640, 3).
 
     >>> pair = make_plane_pair(2, sizes=40, anomaly_share=0.2, random_state=0)
     >>> pair.data.shape, pair.images[0].shape
@@ -76,10 +72,11 @@ def make_plane_pair(
     return _pair(walls, moved, stream, options, family="homography")
 
 
+@documents(in_columns=True)
 def make_motion_pair(
     n_structures: int = 3,
     *,
-    sizes: Any = 60,
+    sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.3,
     random_state: Any = None,
@@ -88,7 +85,7 @@ def make_motion_pair(
 ) -> Any:
     """Boxes that move on their own: matches of each box obey one fundamental matrix.
 
-    Parameters and result as in `make_plane_pair`.
+    Rows and images are as in `make_plane_pair`.
 
     >>> make_motion_pair(2, random_state=0).family
     'fundamental'
@@ -125,19 +122,15 @@ def _pair(
     family: str,
 ) -> Any:
     sizes, noise, anomaly_share, return_X_y, as_frame = options
-    counts = check_sizes("sizes", sizes, len(before))
-    check_not_below_zero("noise", noise)
-    check_share("anomaly_share", anomaly_share)
+    counts, n_false, labels = checked(len(before), sizes, noise, anomaly_share)
     images, depths = zip(*(_render([p for s in view for p in s]) for view in (before, after)))
     rng = stream.child("matches").generator()
     true = [_matches(one, two, depths, size, rng) for one, two, size in zip(before, after, counts)]
-    labels = np.repeat(np.arange(1, len(before) + 1), counts)
-    n_false = round(len(labels) * anomaly_share / (1 - anomaly_share))
     false = rng.uniform(0, [_WIDTH, _HEIGHT, _WIDTH, _HEIGHT], (n_false, 4))
     matches = np.concatenate(true)
     return as_bunch(
         np.concatenate([matches + rng.normal(0, noise, matches.shape), false]),
-        np.concatenate([labels, np.zeros(n_false, labels.dtype)]),
+        labels,
         ["x1", "y1", "x2", "y2"],
         return_X_y,
         as_frame,

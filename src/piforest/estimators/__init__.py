@@ -1,13 +1,12 @@
 """The estimators, in scikit-learn's shape."""
 
-from .embedding import PreferenceEmbedding
 from .loading import load
-from .pif import PIF, PreferenceIsolationForest
-from .reject import RejectAnomalies
-from .voronoi import VoronoiForest
+from .preference_embedding import PreferenceEmbedding
+from .preference_isolation_forest import PreferenceIsolationForest
+from .reject_anomalies import RejectAnomalies
+from .voronoi_forest import VoronoiForest
 
 __all__ = [
-    "PIF",
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import TypeVar
 
-from ._storage import load_detector
-from .pif import PIF, PreferenceIsolationForest
-from .voronoi import VoronoiForest
+from ..fitted.file import load_model
+from ..io.archive import damaged
+from ..typing import FamilyLike
+from .detector import Detector
+from .preference_isolation_forest import PreferenceIsolationForest
+from .voronoi_forest import VoronoiForest
 
-DETECTORS = (PreferenceIsolationForest, PIF, VoronoiForest)
+__all__ = ["load"]
+
+DETECTORS: dict[str, type[Detector]] = {
+    kind.__name__: kind for kind in (PreferenceIsolationForest, VoronoiForest)
+}
+
+D = TypeVar("D", bound=Detector)
 
 
-def load(path: str | PathLike[str], family: Any = None) -> Any:
+def load(path: str | PathLike[str], family: FamilyLike | None = None) -> Detector:
     """Read a model that `save` wrote: whichever detector the file holds.
 
-    Scores are the same, bit for bit. A file is never unpickled, and nothing in it is trusted:
-    one that is damaged, cut short or made up is a ValueError.
+    Scores are the same, bit for bit. A file is never unpickled and nothing in it is trusted.
 
     Parameters
     ----------
-    path
+    path : str or path
         The file.
-    family
-        The family that the model was fitted with, where it is not a built-in one; a file
-        cannot hold it. Another one is refused: it has to give the same distances.
+    family : ModelFamily or list or None, default=None
+        The custom family that the model was fitted with, which a file cannot hold. Another one
+        is refused: it has to give the same distances.
+
+    Returns
+    -------
+    Detector
+        A fitted `PreferenceIsolationForest` or `VoronoiForest`.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, incomplete or not a model.
 
     Examples
     --------
@@ -33,11 +51,24 @@ def load(path: str | PathLike[str], family: Any = None) -> Any:
     >>> import piforest
     >>> from piforest.datasets import make_lines
     >>> X = make_lines(3, random_state=0).data
-    >>> detector = piforest.PIF("line", sigma=0.01, n_models=200, random_state=0).fit(X)
+    >>> detector = piforest.PreferenceIsolationForest("line", n_models=200, random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     detector.save(Path(folder) / "model.pif")
     ...     again = piforest.load(Path(folder) / "model.pif")
     >>> type(again).__name__, bool((again.anomaly_score(X) == detector.scores_).all())
-    ('PIF', True)
+    ('PreferenceIsolationForest', True)
     """
-    return load_detector(path, DETECTORS, family)
+    return load_as(Detector, path, family)
+
+
+def load_as(cls: type[D], path: str | PathLike[str], family: FamilyLike | None = None) -> D:
+    """The detector of a file, which must be of a class or of one below it."""
+    kinds = {name: kind for name, kind in DETECTORS.items() if issubclass(kind, cls)}
+    # A subclass of a detector reads the files of that detector.
+    kinds = kinds or {kind.__name__: cls for kind in cls.__mro__ if kind in DETECTORS.values()}
+    stored = load_model(path, tuple(kinds), family)
+    try:
+        detector = kinds[stored.kind](**stored.params)
+    except TypeError as error:
+        raise damaged(path, error) from error
+    return detector._restore(stored)  # type: ignore[return-value]

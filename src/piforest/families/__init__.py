@@ -18,8 +18,10 @@ from scipy.spatial.distance import pdist
 from .._random import Stream, choose
 from .._registry import Registry
 from .._validation import check_positive
-from ..protocols import Floats, ModelFamily
-from ._namespace import prepared_params
+from ..protocols import Floats, ModelFamily, RowLayout
+from ._family import Family, Scene
+from ._formula import prepared_params
+from ._null import null_by_layout
 
 if TYPE_CHECKING:
     from .functions import from_functions
@@ -27,44 +29,49 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FAMILIES",
+    "Family",
     "LearnedFamily",
+    "Scene",
     "extent",
     "from_functions",
     "get_family",
+    "layout_of",
     "list_families",
+    "null_rows",
     "prepared_params",
     "resolve_family",
     "spread",
 ]
 
+# In the order of the documentation.
 FAMILIES = Registry(
     "family",
     {
-        "affine_fundamental": "piforest.families.affine_fundamental:AffineFundamental",
-        "affinity": "piforest.families.affinity:Affinity",
-        "circle": "piforest.families.circle:Circle",
-        "cone": "piforest.families.cone:Cone",
-        "cylinder": "piforest.families.cylinder:Cylinder",
-        "ellipse": "piforest.families.ellipse:Ellipse",
-        "essential": "piforest.families.essential:Essential",
-        "fundamental": "piforest.families.fundamental:Fundamental",
-        "homography": "piforest.families.homography:Homography",
-        "hyperplane": "piforest.families.hyperplane:Hyperplane",
         "line": "piforest.families.line:Line",
-        "linear_regression": "piforest.families.regression:LinearRegression",
+        "circle": "piforest.families.circle:Circle",
+        "ellipse": "piforest.families.ellipse:Ellipse",
         "parabola": "piforest.families.parabola:Parabola",
-        "plane": "piforest.families.hyperplane:Plane",
         "polynomial": "piforest.families.polynomial:Polynomial",
-        "polynomial_regression": "piforest.families.regression:PolynomialRegression",
-        "rigid": "piforest.families.rigid:Rigid",
-        "rotation": "piforest.families.rotation:Rotation",
-        "similarity": "piforest.families.affinity:Similarity",
-        "similarity3d": "piforest.families.rigid:Similarity3D",
+        "plane": "piforest.families.hyperplane:Plane",
+        "hyperplane": "piforest.families.hyperplane:Hyperplane",
         "sphere": "piforest.families.sphere:Sphere",
+        "cylinder": "piforest.families.cylinder:Cylinder",
+        "cone": "piforest.families.cone:Cone",
         "subspace": "piforest.families.subspace:Subspace",
+        "homography": "piforest.families.homography:Homography",
+        "fundamental": "piforest.families.fundamental:Fundamental",
+        "essential": "piforest.families.essential:Essential",
+        "rotation": "piforest.families.rotation:Rotation",
+        "affinity": "piforest.families.affinity:Affinity",
+        "similarity": "piforest.families.affinity:Similarity",
         "translation": "piforest.families.translation:Translation",
+        "affine_fundamental": "piforest.families.affine_fundamental:AffineFundamental",
+        "rigid": "piforest.families.rigid:Rigid",
+        "similarity3d": "piforest.families.rigid:Similarity3D",
         "translation3d": "piforest.families.translation:Translation3D",
         "vanishing_point": "piforest.families.vanishing_point:VanishingPoint",
+        "linear_regression": "piforest.families.regression:LinearRegression",
+        "polynomial_regression": "piforest.families.regression:PolynomialRegression",
     },
 )
 
@@ -144,7 +151,44 @@ def spread(X: Floats) -> float:
     return size if size > 0 else float(np.sqrt(np.mean(np.var(X, axis=0))))
 
 
-# What families of the user's own are made with, imported when first asked for.
+def layout_of(family: Any) -> RowLayout:
+    """What the columns of a row are for a family; points if it does not declare it."""
+    layout: RowLayout = getattr(family, "layout", None) or RowLayout()
+    return layout
+
+
+def null_rows(family: Any, X: Floats, n: int, stream: Stream) -> Floats:
+    """Rows like those of X, but without structure: by the family's own `null_rows`, else by its
+    layout.
+
+    - matches: the place in one image or cloud with that of another row in the other;
+    - tables: the features of one row with the target of another;
+    - segments: turned about their midpoint by a random angle;
+    - points: uniform in the box that holds 98 % of each column; normals have random directions.
+
+    Parameters
+    ----------
+    family : ModelFamily
+        What the rows are for.
+    X : array (n_samples, d)
+        Rows of the data.
+    n : int
+        How many rows to return. Where they are made from rows of X, each of these is taken once
+        before any is taken again.
+    stream : Stream
+        What the result depends on besides X and n.
+
+    Returns
+    -------
+    rows : array (n, d)
+    """
+    own = getattr(family, "null_rows", None)
+    if own is not None:
+        return np.asarray(own(X, n, stream))
+    return null_by_layout(layout_of(family), X, n, stream)
+
+
+# What custom families are made with, imported when first used.
 _MAKERS = {
     "LearnedFamily": "piforest.families.learned",
     "from_functions": "piforest.families.functions",

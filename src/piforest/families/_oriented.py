@@ -8,17 +8,16 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Columns, Floats
-from . import extent
-from .line import Line
+from . import spread
+from ._family import ORIENTED
 
-ROW = "(x, y, z, nx, ny, nz)"
 # Sine of the angle below which two normals are parallel and determine no direction.
 PARALLEL = 1e-6
 
 
 def extent_of_points(X: Floats) -> float:
     """The size of the data without the normals, which are no lengths."""
-    return extent(Line(), X[:, :3])
+    return spread(X[:, :3])
 
 
 def complaint_about_normals(name: str, X: Floats) -> str | None:
@@ -26,7 +25,7 @@ def complaint_about_normals(name: str, X: Floats) -> str | None:
     if len(zero) == 0:
         return None
     return (
-        f"family {name!r} needs rows {ROW} with a normal other than 0, of any length; "
+        f"family {name!r} needs rows {ORIENTED} with a normal other than 0, of any length; "
         f"it is 0 in {len(zero)} row(s), the first is row {zero[0]}."
     )
 
@@ -45,7 +44,7 @@ def unit(X, i, out):  # type: ignore[no-untyped-def]
 
 
 def unit_normal(normal: Columns, xp: Any) -> tuple[Any, Any, Any, Any]:
-    """`unit` in any namespace: three columns, and where there is a normal."""
+    """`unit` in a formula: three columns, and where there is a normal."""
     x, y, z = normal
     length = xp.sqrt(x * x + y * y + z * z)
     length = xp.where(length > 0, length, 1.0)

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import IMAGES, Family, Scene
 
 # Three differences of matches that span less than this (their volume over the product of
 # their lengths) span no hyperplane, and a normal of which one image has less than this
@@ -18,7 +17,7 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class AffineFundamental:
+class AffineFundamental(Family):
     """Affine epipolar geometries: a moving body seen from afar. Rows (x1, y1, x2, y2);
     parameters: a match c and a unit normal N, both in four dimensions, N (x - c) = 0;
     `matrices` gives F with x2' F x1 = 0.
@@ -29,11 +28,8 @@ class AffineFundamental:
     """
 
     name: ClassVar[str] = "affine_fundamental"
-    n_features: ClassVar[int | None] = 4
-    max_models: ClassVar[int] = 1
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
-    views: ClassVar[int] = 2
-    row: ClassVar[str] = "(x1, y1, x2, y2)"
+    scene = Scene("make_affine_motion_pair", 2, "two motions seen from afar")
+    layout = IMAGES
 
     def sample_size(self, d: int) -> int:
         return 4
@@ -58,12 +54,6 @@ class AffineFundamental:
             valid &= np.sum(view**2, axis=1) > FLAT**2
         return np.concatenate([centre, normal], axis=1)[:, None], valid[:, None]
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _distances(X, np.ascontiguousarray(params.T), out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         x1, y1, x2, y2 = (at - c for at, c in zip(x, theta))
         n1, n2, n3, n4 = theta[4:]
@@ -85,15 +75,3 @@ def _minor(a: Floats, b: Floats, c: Floats, i: int, j: int, k: int) -> Floats:
         - a[:, j] * (b[:, i] * c[:, k] - b[:, k] * c[:, i])
         + a[:, k] * (b[:, i] * c[:, j] - b[:, j] * c[:, i])
     )
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """|N (x - c)|. O(n m), params (8, m)."""
-    for i in range(X.shape[0]):
-        for j in range(out.shape[1]):
-            first = (X[i, 0] - params[0, j]) * params[4, j] + (X[i, 1] - params[1, j]) * params[
-                5, j
-            ]
-            then = (X[i, 2] - params[2, j]) * params[6, j] + (X[i, 3] - params[3, j]) * params[7, j]
-            out[i, j] = abs(first + then)

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
+from ._family import IMAGES, Family, Scene
 from ._matches import shifts
-from ._namespace import tensors_too
 
 # Three points whose triangle is flatter than this (height over longest side) are
 # collinear, as for circles.
@@ -19,28 +18,20 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class _AffineMap:
+class _AffineMap(Family):
     """What both families share: parameters c1, c2 and a 2 x 2 matrix A by rows."""
 
-    n_features: ClassVar[int | None] = 4
-    max_models: ClassVar[int] = 1
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
-    views: ClassVar[int] = 2
-    row: ClassVar[str] = "(x1, y1, x2, y2)"
+    layout = IMAGES
 
     def codimension(self, d: int) -> int:
         return 2
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        columns = np.ascontiguousarray(params.T)
-        _transfer_errors(X, columns[:4], columns[4:], _inverses(columns), out)
-        return out
-
     def prepared(self, params: Floats) -> Floats:
         """(m, 12): the inverse of A after it."""
-        return np.concatenate([params.T, _inverses(params.T)]).T
+        columns = np.empty((12, len(params)))
+        columns[:8] = params.T
+        columns[8:] = _inverses(columns)
+        return columns.T
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         x1, y1, x2, y2 = (at - c for at, c in zip(x, theta))
@@ -48,6 +39,7 @@ class _AffineMap:
         ax, ay = x2 - (A[0] * x1 + A[1] * y1), y2 - (A[2] * x1 + A[3] * y1)
         bx, by = x1 - (B[0] * x2 + B[1] * y2), y1 - (B[2] * x2 + B[3] * y2)
         error = xp.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
+        # Not NaN either, where coordinates are so large that they overflow.
         return xp.where(error >= 0, error, inf)
 
     def matrices(self, params: Floats) -> Floats:
@@ -67,6 +59,7 @@ class Affinity(_AffineMap):
     """
 
     name: ClassVar[str] = "affinity"
+    scene = Scene("make_affine_pair", 3, "three affine maps")
 
     def sample_size(self, d: int) -> int:
         return 3
@@ -105,6 +98,7 @@ class Similarity(_AffineMap):
     """
 
     name: ClassVar[str] = "similarity"
+    scene = Scene("make_similarity_pair", 3, "three similarities")
 
     def sample_size(self, d: int) -> int:
         return 2
@@ -129,21 +123,7 @@ def _triangle(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _inverses(columns: Floats) -> Floats:
-    """Parameters (8, m) to the inverses (4, m) of A by rows."""
-    a, b, c, d = columns[4:]
+    """Parameters (8 or more, m) to the inverses (4, m) of A by rows."""
+    a, b, c, d = columns[4:8]
     with np.errstate(all="ignore"):
         return np.asarray(np.stack([d, -b, -c, a]) / (a * d - b * c))
-
-
-@jit
-def _transfer_errors(X, c, A, B, out):  # type: ignore[no-untyped-def]
-    """Centres c (4, m), A and its inverse B (4, m). O(n m)."""
-    for i in range(X.shape[0]):
-        for j in range(out.shape[1]):
-            x1, y1 = X[i, 0] - c[0, j], X[i, 1] - c[1, j]
-            x2, y2 = X[i, 2] - c[2, j], X[i, 3] - c[3, j]
-            ax, ay = x2 - (A[0, j] * x1 + A[1, j] * y1), y2 - (A[2, j] * x1 + A[3, j] * y1)
-            bx, by = x1 - (B[0, j] * x2 + B[1, j] * y2), y1 - (B[2, j] * x2 + B[3, j] * y2)
-            error = np.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
-            # Not NaN either, where coordinates are so large that they overflow.
-            out[i, j] = error if error >= 0 else np.inf

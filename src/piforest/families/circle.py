@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 
 # Three points whose triangle is flatter than this (height over longest side) are
@@ -18,14 +17,12 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class Circle:
+class Circle(Family):
     """Circles. Parameters: centre x, centre y, radius. The residual is geometric."""
 
     name: ClassVar[str] = "circle"
-    n_features: ClassVar[int | None] = 2
-    row: ClassVar[str] = "(x, y)"
-    max_models: ClassVar[int] = 1
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+    scene = Scene("make_circles", 3, "three circles", {"noise": 0.005})
+    layout = PLANE
 
     def sample_size(self, d: int) -> int:
         return 3
@@ -50,12 +47,6 @@ class Circle:
         params = np.column_stack([centre + samples[:, 0], radius])
         return params[:, None, :], valid[:, None]
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _distances(X, np.ascontiguousarray(params.T), out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         dx, dy = x[0] - theta[0], x[1] - theta[1]
         return abs(xp.sqrt(dx * dx + dy * dy) - theta[2])
@@ -64,14 +55,3 @@ class Circle:
         angle = np.linspace(0, 2 * np.pi, 400)
         points = params[:2] + params[2] * np.column_stack([np.cos(angle), np.sin(angle)])
         return [within_box(points, low, high)]
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """|distance to the centre - radius|. O(n m), params (3, m)."""
-    cx, cy, radius = params[0], params[1], params[2]
-    for i in range(X.shape[0]):
-        x, y = X[i, 0], X[i, 1]
-        for j in range(out.shape[1]):
-            dx, dy = x - cx[j], y - cy[j]
-            out[i, j] = abs(np.sqrt(dx * dx + dy * dy) - radius[j])

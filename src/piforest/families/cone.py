@@ -10,9 +10,8 @@ import numpy as np
 from .._kernels.jit import jit
 from .._validation import check_not_below_zero
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import ORIENTED, Family, Scene
 from ._oriented import (
-    ROW,
     complaint_about_normals,
     cross,
     cross_product,
@@ -31,7 +30,7 @@ NARROW = 1e-3
 
 
 @dataclass(frozen=True)
-class Cone:
+class Cone(Family):
     """Circular cones, one half, without end. Parameters: apex, unit axis into the cone, cosine
     and sine of the angle between axis and surface, p = 8.
 
@@ -48,11 +47,10 @@ class Cone:
     normal_weight: float = 0.1
 
     name: ClassVar[str] = "cone"
-    n_features: ClassVar[int | None] = 6
-    max_models: ClassVar[int] = 1
-    row: ClassVar[str] = ROW
+    scene = Scene("make_cones", 3, "three cones, points with normals", columns=(0, 1, 2))
+    layout = ORIENTED
     # Points and normals move together: not what moving all columns alike does.
-    symmetries: ClassVar[frozenset[str]] = frozenset({"scale"})
+    symmetries = frozenset({"scale"})
 
     def __post_init__(self) -> None:
         check_not_below_zero("normal_weight", self.normal_weight)
@@ -74,12 +72,6 @@ class Cone:
         _cones(np.ascontiguousarray(samples), params, valid)
         return params, valid
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _distances(X, np.ascontiguousarray(params.T), float(self.normal_weight), out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         nx, ny, nz, known = unit_normal(x[3:], xp)
         vx, vy, vz = x[0] - theta[0], x[1] - theta[1], x[2] - theta[2]
@@ -89,12 +81,15 @@ class Cone:
         far2 = cx * cx + cy * cy + cz * cz
         far = xp.sqrt(far2)
         off = far * cos - along * sin
+        # Behind the apex that is the nearest point.
         off2 = xp.where(far * sin + along * cos >= 0, off * off, far2 + along * along)
+        # A unit normal that is wrong is along c, around the axis, or along the surface.
         around = nx * cx + ny * cy + nz * cz
         level = nx * ax + ny * ay + nz * az
         out_x, out_y, out_z = vx - along * ax, vy - along * ay, vz - along * az
         outward = nx * out_x + ny * out_y + nz * out_z
         slip = level * cos * far + outward * sin
+        # Times far, the distance to the axis; where there is no normal it is all wrong.
         turned2 = xp.where(known, around * around + slip * slip, far2)
         return xp.sqrt(off2 + self.normal_weight * self.normal_weight * turned2)
 
@@ -180,34 +175,3 @@ def _apex(points, N, apex):  # type: ignore[no-untyped-def]
         apex[1] += off * y / volume
         apex[2] += off * z / volume
     return True
-
-
-@jit
-def _distances(X, params, weight, out):  # type: ignore[no-untyped-def]
-    """O(n m), params (8, m)."""
-    n = np.empty(3)
-    for i in range(X.shape[0]):
-        x, y, z = X[i, 0], X[i, 1], X[i, 2]
-        unit(X, i, n)
-        nx, ny, nz = n[0], n[1], n[2]
-        known = nx * nx + ny * ny + nz * nz > 0.0
-        for j in range(out.shape[1]):
-            vx, vy, vz = x - params[0, j], y - params[1, j], z - params[2, j]
-            ax, ay, az = params[3, j], params[4, j], params[5, j]
-            cos, sin = params[6, j], params[7, j]
-            along = vx * ax + vy * ay + vz * az
-            cx, cy, cz = cross(vx, vy, vz, ax, ay, az)
-            far2 = cx * cx + cy * cy + cz * cz
-            far = np.sqrt(far2)
-            off = far * cos - along * sin
-            # Behind the apex that is the nearest point.
-            off2 = off * off if far * sin + along * cos >= 0.0 else far2 + along * along
-            # A unit normal that is wrong is along c, around the axis, or along the surface.
-            around = nx * cx + ny * cy + nz * cz
-            level = nx * ax + ny * ay + nz * az
-            out_x, out_y, out_z = vx - along * ax, vy - along * ay, vz - along * az
-            outward = nx * out_x + ny * out_y + nz * out_z
-            slip = level * cos * far + outward * sin
-            # Times far, the distance to the axis; where there is no normal it is all wrong.
-            turned2 = around * around + slip * slip if known else far2
-            out[i, j] = np.sqrt(off2 + weight * weight * turned2)

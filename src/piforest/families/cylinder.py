@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.jit import jit
 from .._validation import check_flag, check_not_below_zero
-from ..protocols import Bools, Columns, Floats
+from ..protocols import Bools, Columns, Floats, RowLayout
+from ._family import ORIENTED, SPACE, Family, Scene
 from ._five_points import cylinders
-from ._namespace import tensors_too
 from ._oriented import (
     PARALLEL,
-    ROW,
     complaint_about_normals,
     cross,
     cross_product,
@@ -31,7 +30,7 @@ UNEQUAL = 0.5
 
 
 @dataclass(frozen=True)
-class Cylinder:
+class Cylinder(Family):
     """Infinite circular cylinders. Parameters: a point of the axis, its unit direction, radius.
 
     normals=False: rows (x, y, z), five points, through which up to six cylinders go.
@@ -59,18 +58,20 @@ class Cylinder:
         check_not_below_zero("normal_weight", self.normal_weight)
 
     @property
-    def n_features(self) -> int | None:
-        return 6 if self.normals else 3
-
-    @property
     def max_models(self) -> int:
         return 1 if self.normals else 6
 
     @property
-    def row(self) -> str:
+    def layout(self) -> RowLayout:
+        other = f", or {ORIENTED} for get_family('cylinder', normals=True)"
+        return ORIENTED if self.normals else replace(SPACE, hint=other)
+
+    @property
+    def scene(self) -> Scene:
         if self.normals:
-            return ROW
-        return f"(x, y, z), or {ROW} for get_family('cylinder', normals=True)"
+            about = "two cylinders, points with normals"
+            return Scene("make_cylinders", 2, about, {"normals": True}, columns=(0, 1, 2))
+        return Scene("make_cylinders", 2, "two cylinders, from points alone")
 
     @property
     def symmetries(self) -> frozenset[str]:
@@ -96,28 +97,21 @@ class Cylinder:
         solver(np.ascontiguousarray(samples), params, valid)
         return params, valid
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        columns = np.ascontiguousarray(params.T)
-        if self.normals and self.normal_weight > 0:
-            _oriented_distances(X, columns, float(self.normal_weight), out)
-        else:
-            _distances(X, columns, out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         vx, vy, vz = x[0] - theta[0], x[1] - theta[1], x[2] - theta[2]
         ux, uy, uz, radius = theta[3:]
+        # c is the way out from the axis, turned by a right angle about it.
         cx, cy, cz = cross_product(vx, vy, vz, ux, uy, uz)
         far2 = cx * cx + cy * cy + cz * cz
         far = xp.sqrt(far2)
         if not self.normals or self.normal_weight == 0:
             return abs(far - radius)
         nx, ny, nz, known = unit_normal(x[3:], xp)
+        # A unit normal that is not along the way out is along c or along the axis.
         around = nx * cx + ny * cy + nz * cz
         along = nx * ux + ny * uy + nz * uz
         sine2 = along * along + xp.where(far2 > 0, around * around / far2, 1.0)
+        # On the axis no normal is right, and none is where there is none.
         sine2 = xp.where(~known | (sine2 > 1), 1.0, sine2)
         off, turned = far - radius, self.normal_weight * radius
         return xp.sqrt(off * off + turned * turned * sine2)
@@ -169,40 +163,3 @@ def _two_normals(samples, params, valid):  # type: ignore[no-untyped-def]
         params[i, 0, 5] = uz
         params[i, 0, 6] = both / 2
         valid[i, 0] = True
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """|distance to the axis - radius|. O(n m), params (7, m)."""
-    for i in range(X.shape[0]):
-        x, y, z = X[i, 0], X[i, 1], X[i, 2]
-        for j in range(out.shape[1]):
-            vx, vy, vz = x - params[0, j], y - params[1, j], z - params[2, j]
-            cx, cy, cz = cross(vx, vy, vz, params[3, j], params[4, j], params[5, j])
-            out[i, j] = abs(np.sqrt(cx * cx + cy * cy + cz * cz) - params[6, j])
-
-
-@jit
-def _oriented_distances(X, params, weight, out):  # type: ignore[no-untyped-def]
-    """The same with the normals. O(n m), params (7, m)."""
-    n = np.empty(3)
-    for i in range(X.shape[0]):
-        x, y, z = X[i, 0], X[i, 1], X[i, 2]
-        unit(X, i, n)
-        nx, ny, nz = n[0], n[1], n[2]
-        known = nx * nx + ny * ny + nz * nz > 0.0
-        for j in range(out.shape[1]):
-            vx, vy, vz = x - params[0, j], y - params[1, j], z - params[2, j]
-            ux, uy, uz = params[3, j], params[4, j], params[5, j]
-            # c is the way out from the axis, turned by a right angle about it.
-            cx, cy, cz = cross(vx, vy, vz, ux, uy, uz)
-            far2 = cx * cx + cy * cy + cz * cz
-            far = np.sqrt(far2)
-            # A unit normal that is not along the way out is along c or along the axis.
-            around = nx * cx + ny * cy + nz * cz
-            along = nx * ux + ny * uy + nz * uz
-            sine2 = along * along + (around * around / far2 if far2 > 0.0 else 1.0)
-            # On the axis no normal is right, and none is where there is none.
-            sine2 = 1.0 if not known or sine2 > 1.0 else sine2
-            off, turned = far - params[6, j], weight * params[6, j]
-            out[i, j] = np.sqrt(off * off + turned * turned * sine2)

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 
 # Twice the area of a triangle of the sample, whose points are at a mean distance of 1 from their
@@ -26,7 +25,7 @@ LARGEST = 20.0
 
 
 @dataclass(frozen=True)
-class Ellipse:
+class Ellipse(Family):
     """Ellipses. Parameters: centre c, then A, B, C: A dx^2 + 2 B dx dy + C dy^2 = 1 with
     (dx, dy) = x - c; `axes` gives the semi-axes and the angle.
 
@@ -39,10 +38,8 @@ class Ellipse:
     """
 
     name: ClassVar[str] = "ellipse"
-    n_features: ClassVar[int | None] = 2
-    max_models: ClassVar[int] = 1
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
-    row: ClassVar[str] = "(x, y)"
+    scene = Scene("make_ellipses", 2, "two ellipses")
+    layout = PLANE
 
     def sample_size(self, d: int) -> int:
         return 5
@@ -81,16 +78,12 @@ class Ellipse:
         params = np.where(valid[:, None], params, 0.0)
         return params[:, None, :], valid[:, None]
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        columns = np.ascontiguousarray(params.T)
-        _distances(X, columns, _shortest(columns), out)
-        return out
-
     def prepared(self, params: Floats) -> Floats:
         """(m, 6): the shorter semi-axis after them, which is how far the centre is off."""
-        return np.concatenate([params.T, _shortest(params.T)[None]]).T
+        columns = np.empty((6, len(params)))
+        columns[:5] = params.T
+        columns[5] = 1 / np.sqrt(_eigenvalues(*columns[2:5])[0])
+        return columns.T
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         cx, cy, A, B, C, shortest = theta
@@ -99,6 +92,7 @@ class Ellipse:
         square = gx * dx + gy * dy
         s = xp.sqrt(square)
         distance = abs(s - 1) * s / xp.sqrt(gx * gx + gy * gy)
+        # The centre has no gradient. Coordinates so large that they overflow lie on nothing.
         other = xp.where(square == 0, shortest, inf)
         return xp.where(distance >= 0, distance, other)
 
@@ -147,25 +141,3 @@ def _eigenvalues(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats]:
     """The larger and the smaller one of the matrices A, B; B, C."""
     most = (A + C) / 2 + np.sqrt(((A - C) / 2) ** 2 + B * B)
     return most, (A * C - B * B) / most
-
-
-def _shortest(columns: Floats) -> Floats:
-    """Parameters (5, m) to the shorter semi-axes (m,)."""
-    return np.asarray(1 / np.sqrt(_eigenvalues(*columns[2:])[0]))
-
-
-@jit
-def _distances(X, params, shortest, out):  # type: ignore[no-untyped-def]
-    """|s - 1| s over half the norm of the gradient of s^2. O(n m), params (5, m)."""
-    cx, cy, A, B, C = params[0], params[1], params[2], params[3], params[4]
-    for i in range(X.shape[0]):
-        x, y = X[i, 0], X[i, 1]
-        for j in range(out.shape[1]):
-            dx, dy = x - cx[j], y - cy[j]
-            gx, gy = A[j] * dx + B[j] * dy, B[j] * dx + C[j] * dy
-            square = gx * dx + gy * dy
-            s = np.sqrt(square)
-            distance = abs(s - 1.0) * s / np.sqrt(gx * gx + gy * gy)
-            # The centre has no gradient. Coordinates so large that they overflow lie on nothing.
-            other = shortest[j] if square == 0.0 else np.inf
-            out[i, j] = distance if distance >= 0.0 else other

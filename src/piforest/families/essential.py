@@ -17,8 +17,8 @@ import numpy as np
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
 from ._calibrated import looks_like_pixels, rays
-from ._namespace import tensors_too
-from .fundamental import _null_vectors, _sampson, sampson
+from ._family import IMAGES, Family, Scene
+from .fundamental import _null_vectors, sampson
 
 # A pivot of the cubic equations, of which each has unit norm, below which they do not
 # determine the matrix.
@@ -47,7 +47,7 @@ _OF_TWO, _OF_THREE = _tables()
 
 
 @dataclass(frozen=True)
-class Essential:
+class Essential(Family):
     """Epipolar geometries of calibrated cameras. Rows (x1, y1, x2, y2) in normalised
     coordinates, (pixel - centre) / focal length; parameters: E by rows, x2' E x1 = 0, of unit
     norm; `matrices` gives E.
@@ -58,12 +58,11 @@ class Essential:
     """
 
     name: ClassVar[str] = "essential"
-    n_features: ClassVar[int | None] = 4
-    max_models: ClassVar[int] = 10
+    scene = Scene("make_essential_pair", 2, "calibrated matches of two motions")
+    max_models = 10
     # The cameras may turn about their axes; a shift or another scale would uncalibrate them.
-    symmetries: ClassVar[frozenset[str]] = frozenset({"rotation"})
-    views: ClassVar[int] = 2
-    row: ClassVar[str] = "(x1, y1, x2, y2)"
+    symmetries = frozenset({"rotation"})
+    layout = IMAGES
 
     def sample_size(self, d: int) -> int:
         return 5
@@ -79,12 +78,6 @@ class Essential:
         valid = np.zeros((len(samples), 10), np.bool_)
         _five_points(rays(samples), _OF_TWO, _OF_THREE, params, valid)
         return params, valid
-
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _sampson(X, np.zeros((4, len(params))), np.ascontiguousarray(params.T), out)
-        return out
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         return sampson(x, theta, xp)

@@ -11,8 +11,8 @@ import numpy as np
 from .._kernels.jit import jit
 from .._validation import check_choice
 from ..protocols import Bools, Columns, Floats
+from ._family import IMAGES, Family, Scene
 from ._matches import normalised, scales, shifts, with_centres
-from ._namespace import tensors_too
 
 # A pivot of the linear system, relative to the first, below which the matches do
 # not determine it: a match stands twice, or all lie on one plane, but for rounding.
@@ -23,7 +23,7 @@ VANISHING = 1e-10
 
 
 @dataclass(frozen=True)
-class Fundamental:
+class Fundamental(Family):
     """Epipolar geometries. Rows (x1, y1, x2, y2); parameters: points c1 and c2 and a matrix M by
     rows, (x2 - c2)' M (x1 - c1) = 0; `matrices` gives F with x2' F x1 = 0.
 
@@ -36,13 +36,17 @@ class Fundamental:
     solver: str = "8-point"
 
     name: ClassVar[str] = "fundamental"
-    n_features: ClassVar[int | None] = 4
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
-    views: ClassVar[int] = 2
-    row: ClassVar[str] = "(x1, y1, x2, y2)"
+    layout = IMAGES
 
     def __post_init__(self) -> None:
         check_choice("solver", self.solver, ["7-point", "8-point"])
+
+    @property
+    def scene(self) -> Scene | None:
+        """None for seven points: few of a box are in general position, and show no law."""
+        if self.solver == "7-point":
+            return None
+        return Scene("make_motion_pair", 3, "matches of three motions")
 
     @property
     def max_models(self) -> int:
@@ -69,13 +73,6 @@ class Fundamental:
         F = F * (scales(frames, 1)[:, :, None] * scales(frames, 0)[:, None, :])[:, None]
         return with_centres(frames, F), valid
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        columns = np.ascontiguousarray(params.T)
-        _sampson(X, columns[:4], columns[4:], out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         return sampson([at - c for at, c in zip(x, theta)], theta[4:], xp)
 
@@ -86,7 +83,7 @@ class Fundamental:
 
 
 def sampson(x: Columns, F: Columns, xp: Any) -> Any:
-    """`_sampson` in any namespace, of matches relative to the centres."""
+    """|x2' F x1| over the norm of its gradient, of matches relative to the centres."""
     x1, y1, x2, y2 = x
     ax = F[0] * x1 + F[1] * y1 + F[2]
     ay = F[3] * x1 + F[4] * y1 + F[5]
@@ -95,7 +92,9 @@ def sampson(x: Columns, F: Columns, xp: Any) -> Any:
     by = F[1] * x2 + F[4] * y2 + F[7]
     error = abs(x2 * ax + y2 * ay + az)
     distance = error / xp.sqrt(ax * ax + ay * ay + bx * bx + by * by)
+    # Both points on their epipoles satisfy F whatever it is: 0, not 0 / 0.
     distance = xp.where(error == 0, 0.0, distance)
+    # Coordinates so large that they overflow lie on nothing.
     return xp.where(distance >= 0, distance, inf)
 
 
@@ -231,27 +230,3 @@ def _seven_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
             # The root at infinity: F2 itself is of rank 2, as in exactly rectified images.
             F[i, count] = Q.reshape(3, 3)
             valid[i, count] = True
-
-
-@jit
-def _sampson(X, c, F, out):  # type: ignore[no-untyped-def]
-    """|x2' F x1| over the norm of its gradient. O(n m), centres c (4, m), F (9, m)."""
-    for i in range(X.shape[0]):
-        for j in range(out.shape[1]):
-            x1, y1, x2, y2 = (
-                X[i, 0] - c[0, j],
-                X[i, 1] - c[1, j],
-                X[i, 2] - c[2, j],
-                X[i, 3] - c[3, j],
-            )
-            ax = F[0, j] * x1 + F[1, j] * y1 + F[2, j]
-            ay = F[3, j] * x1 + F[4, j] * y1 + F[5, j]
-            az = F[6, j] * x1 + F[7, j] * y1 + F[8, j]
-            bx = F[0, j] * x2 + F[3, j] * y2 + F[6, j]
-            by = F[1, j] * x2 + F[4, j] * y2 + F[7, j]
-            error = abs(x2 * ax + y2 * ay + az)
-            distance = error / np.sqrt(ax * ax + ay * ay + bx * bx + by * by)
-            # Both points on their epipoles satisfy F whatever it is: 0, not 0 / 0.
-            distance = 0.0 if error == 0.0 else distance
-            # Coordinates so large that they overflow lie on nothing.
-            out[i, j] = distance if distance >= 0.0 else np.inf

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
+from ._family import IMAGES, Family, Scene
 from ._matches import normalised, scales, shifts, with_centres
-from ._namespace import tensors_too
 
 # Twice the area of a triangle of matches, in coordinates of spread sqrt(2), below
 # which the three are collinear: less than a thousandth of a pixel in a usual image.
@@ -19,7 +19,7 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class Homography:
+class Homography(Family):
     """Plane-induced maps. Rows (x1, y1, x2, y2); parameters: points c1 and c2 and a matrix M by
     rows, x2 - c2 ~ M (x1 - c1); `matrices` gives H with x2 ~ H x1.
 
@@ -30,11 +30,8 @@ class Homography:
     """
 
     name: ClassVar[str] = "homography"
-    n_features: ClassVar[int | None] = 4
-    max_models: ClassVar[int] = 1
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
-    views: ClassVar[int] = 2
-    row: ClassVar[str] = "(x1, y1, x2, y2)"
+    scene = Scene("make_plane_pair", 3, "matches of three planes")
+    layout = IMAGES
 
     def sample_size(self, d: int) -> int:
         return 4
@@ -50,16 +47,13 @@ class Homography:
         M *= scales(frames, 0)[:, None, :] / scales(frames, 1)[:, :, None]
         return with_centres(frames, M[:, None]), valid[:, None]
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        columns = np.ascontiguousarray(params.T)
-        _transfer_errors(X, columns[:4], columns[4:], _inverses(params), out)
-        return out
-
     def prepared(self, params: Floats) -> Floats:
         """(m, 22): the inverse of M after it."""
-        return np.concatenate([params.T, _inverses(params)]).T
+        columns = np.empty((22, len(params)))
+        columns[:13] = params.T
+        # Not by LAPACK: its pivots, and so the last bit, would depend on the unit of length.
+        _invert_all(columns[4:13], columns[13:])
+        return columns.T
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         return transfer_error([at - c for at, c in zip(x, theta)], theta[4:13], theta[13:], xp)
@@ -71,7 +65,7 @@ class Homography:
 
 
 def transfer_error(x: Columns, H: Columns, G: Columns, xp: Any) -> Any:
-    """`_transfer_errors` in any namespace, of matches relative to the centres."""
+    """The symmetric transfer error by H and its inverse G, of matches relative to the centres."""
     x1, y1, x2, y2 = x
     w2 = H[6] * x1 + H[7] * y1 + H[8]
     w1 = G[6] * x2 + G[7] * y2 + G[8]
@@ -80,15 +74,8 @@ def transfer_error(x: Columns, H: Columns, G: Columns, xp: Any) -> Any:
     bx = x1 - (G[0] * x2 + G[1] * y2 + G[2]) / w1
     by = y1 - (G[3] * x2 + G[4] * y2 + G[5]) / w1
     error = xp.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
+    # Not NaN either, where coordinates are so large that they overflow.
     return xp.where((w1 > 0) & (w2 > 0) & (error >= 0), error, inf)
-
-
-def _inverses(params: Floats) -> Floats:
-    """(9, m): the inverses of M by rows."""
-    # Not by LAPACK: its pivots, and so the last bit, would depend on the unit of length.
-    inverse = np.empty((9, len(params)))
-    _invert_all(np.ascontiguousarray(params.T[4:]), inverse)
-    return inverse
 
 
 @jit
@@ -169,25 +156,3 @@ def _four_points(frames, points, H, valid):  # type: ignore[no-untyped-def]
             for c in range(3):
                 H[i, r, c] /= norm
         valid[i] = True
-
-
-@jit
-def _transfer_errors(X, c, H, G, out):  # type: ignore[no-untyped-def]
-    """Centres c (4, m), H and its inverse G (9, m). O(n m)."""
-    for i in range(X.shape[0]):
-        for j in range(out.shape[1]):
-            x1, y1, x2, y2 = (
-                X[i, 0] - c[0, j],
-                X[i, 1] - c[1, j],
-                X[i, 2] - c[2, j],
-                X[i, 3] - c[3, j],
-            )
-            w2 = H[6, j] * x1 + H[7, j] * y1 + H[8, j]
-            w1 = G[6, j] * x2 + G[7, j] * y2 + G[8, j]
-            ax = x2 - (H[0, j] * x1 + H[1, j] * y1 + H[2, j]) / w2
-            ay = y2 - (H[3, j] * x1 + H[4, j] * y1 + H[5, j]) / w2
-            bx = x1 - (G[0, j] * x2 + G[1, j] * y2 + G[2, j]) / w1
-            by = y1 - (G[3, j] * x2 + G[4, j] * y2 + G[5, j]) / w1
-            error = np.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
-            # Not NaN either, where coordinates are so large that they overflow.
-            out[i, j] = error if w1 > 0 and w2 > 0 and error >= 0 else np.inf

@@ -9,13 +9,13 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import SPACE, Family, Scene
 from ._solids import flat_within_box
 from ._spans import FLAT, frame, nearest_to_origin, normal_to
 
 
 @dataclass(frozen=True)
-class Hyperplane:
+class Hyperplane(Family):
     """Hyperplanes in d >= 2 dimensions, from d points. Parameters: a point and a unit normal,
     p = 2 d. The residual is the distance.
 
@@ -23,10 +23,7 @@ class Hyperplane:
     """
 
     name: ClassVar[str] = "hyperplane"
-    n_features: ClassVar[int | None] = None
-    row: ClassVar[str] = "of coordinates"
-    max_models: ClassVar[int] = 1
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+    scene = Scene("make_planes", 3, "the same planes: any number of columns")
 
     def sample_size(self, d: int) -> int:
         return d
@@ -44,16 +41,6 @@ class Hyperplane:
         params = np.concatenate([nearest_to_origin(samples), normal], axis=1)
         return params[:, None, :], valid[:, None]
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        columns = np.ascontiguousarray(params.T)
-        if X.shape[1] == 3:
-            _distances_3d(X, columns, out)
-        else:
-            _distances(X, columns, out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         normal = theta[len(x) :]
         return abs(sum((at - p) * u for at, p, u in zip(x, theta, normal)))
@@ -69,8 +56,8 @@ class Plane(Hyperplane):
     """Planes in space, from three points: `Hyperplane` with three columns."""
 
     name: ClassVar[str] = "plane"
-    n_features: ClassVar[int | None] = 3
-    row: ClassVar[str] = "(x, y, z)"
+    scene = Scene("make_planes", 3, "three planes in space")
+    layout = SPACE
 
 
 def _by_cross_product(samples: Floats) -> tuple[Floats, Bools]:
@@ -95,30 +82,3 @@ def _normals(samples, normals, valid):  # type: ignore[no-untyped-def]
         if frame(V, order, heights):
             normal_to(V, normals[i])
             valid[i] = True
-
-
-@jit
-def _distances_3d(X, params, out):  # type: ignore[no-untyped-def]
-    """O(n m), params (6, m)."""
-    for i in range(X.shape[0]):
-        x, y, z = X[i, 0], X[i, 1], X[i, 2]
-        for j in range(out.shape[1]):
-            out[i, j] = abs(
-                (x - params[0, j]) * params[3, j]
-                + (y - params[1, j]) * params[4, j]
-                + (z - params[2, j]) * params[5, j]
-            )
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """|(x - point) . normal|. O(n m d), params (2 d, m)."""
-    d = X.shape[1]
-    for i in range(X.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0.0
-        for c in range(d):
-            for j in range(out.shape[1]):
-                out[i, j] += (X[i, c] - params[c, j]) * params[d + c, j]
-        for j in range(out.shape[1]):
-            out[i, j] = abs(out[i, j])

@@ -17,7 +17,7 @@ from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
 
 from .._validation import check_integer
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Floats, RowLayout
 from . import spread
 from ._samples import has_repeats
 
@@ -137,6 +137,10 @@ class LearnedFamily:
     @property
     def name(self) -> str:
         return f"learned {type(_last(self._estimator)).__name__}"
+
+    @property
+    def layout(self) -> RowLayout:
+        return RowLayout() if self._unsupervised else RowLayout("table", target=self._target)
 
     def sample_size(self, d: int) -> int:
         return self._size

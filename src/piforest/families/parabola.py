@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from .._validation import check_flag
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 from .polynomial import abscissae, interpolate
 
@@ -22,7 +21,7 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class Parabola:
+class Parabola(Family):
     """Parabolas. Parameters: a point p, the unit vector a of the axis, a width h and c0, c1, c2:
     v = c0 + c1 t + c2 t^2, where v is the coordinate of x - p along the axis and t h the one
     along (ay, -ax), to the right of it.
@@ -36,11 +35,16 @@ class Parabola:
     rotated: bool = False
 
     name: ClassVar[str] = "parabola"
-    n_features: ClassVar[int | None] = 2
-    row: ClassVar[str] = "(x, y)"
+    layout = PLANE
 
     def __post_init__(self) -> None:
         check_flag("rotated", self.rotated)
+
+    @property
+    def scene(self) -> Scene:
+        if self.rotated:
+            return Scene("make_parabolas", 2, "two parabolas of any direction", {"rotated": True})
+        return Scene("make_parabolas", 3, "three upright parabolas")
 
     @property
     def max_models(self) -> int:
@@ -75,12 +79,6 @@ class Parabola:
             params[:, k] = np.concatenate([middle, a, b, h[:, None], c], axis=1)
         return params, valid
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _distances(X, np.ascontiguousarray(params.T), out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         px, py, ax, ay, h, c0, c1, c2 = theta
         dx, dy = x[0] - px, x[1] - py
@@ -88,6 +86,7 @@ class Parabola:
         slope = (c1 + 2 * c2 * t) / h
         f = c0 + t * (c1 + c2 * t)
         distance = abs(v - f) / xp.sqrt(1 + slope * slope)
+        # Where the parabola overflows it is far away.
         return xp.where(distance >= 0, distance, inf)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
@@ -143,20 +142,3 @@ def _three(t: Floats, v: Floats) -> tuple[Floats, Floats]:
     second = (gap[:, 0] >= gap[:, 1])[:, None]
     pick = np.concatenate([0 * order[:, :1], np.where(second, 1, 2), 0 * order[:, :1] + 3], axis=1)
     return np.take_along_axis(t, pick, axis=1), np.take_along_axis(v, pick, axis=1)
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """|v - f| / sqrt(1 + f'^2) in the frame of the axis. O(n m), params (8, m)."""
-    px, py, ax, ay, h = params[0], params[1], params[2], params[3], params[4]
-    c0, c1, c2 = params[5], params[6], params[7]
-    for i in range(X.shape[0]):
-        x, y = X[i, 0], X[i, 1]
-        for j in range(out.shape[1]):
-            dx, dy = x - px[j], y - py[j]
-            t, v = (ay[j] * dx - ax[j] * dy) / h[j], ax[j] * dx + ay[j] * dy
-            slope = (c1[j] + 2.0 * c2[j] * t) / h[j]
-            f = c0[j] + t * (c1[j] + c2[j] * t)
-            distance = abs(v - f) / np.sqrt(1.0 + slope * slope)
-            # Where the parabola overflows it is far away.
-            out[i, j] = distance if distance >= 0.0 else np.inf

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from .._validation import check_integer
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 
 # Two points of a sample nearer to each other in x than this part of its width stand one above
@@ -20,7 +19,7 @@ ABOVE = 1e-6
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(Family):
     """Graphs of polynomials over x. Parameters: a point (x0, y0), a width h and coefficients
     c0, c1, ...: y = y0 + c0 + c1 t + c2 t^2 + ... with t = (x - x0) / h; all are lengths.
 
@@ -31,14 +30,17 @@ class Polynomial:
     degree: int = 3
 
     name: ClassVar[str] = "polynomial"
-    n_features: ClassVar[int | None] = 2
-    max_models: ClassVar[int] = 1
     # y is measured along an axis of its own, so that a turn gives another family.
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "scale"})
-    row: ClassVar[str] = "(x, y)"
+    symmetries = frozenset({"translation", "scale"})
+    layout = PLANE
 
     def __post_init__(self) -> None:
         check_integer("degree", self.degree, 1, "3 is the default.")
+
+    @property
+    def scene(self) -> Scene:
+        about = "two cubic curves" if self.degree == 3 else f"two curves of degree {self.degree}"
+        return Scene("make_polynomials", 2, about, {"degree": self.degree})
 
     def sample_size(self, d: int) -> int:
         return self.degree + 1
@@ -53,12 +55,6 @@ class Polynomial:
         params = np.concatenate([middle, h[:, None], coefficients], axis=1)
         return params[:, None, :], valid[:, None]
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _distances(X, np.ascontiguousarray(params.T), out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         x0, y0, h, *c = theta
         t = (x[0] - x0) / h
@@ -68,6 +64,7 @@ class Polynomial:
             f = f * t + lower
         steep = slope / h
         distance = abs(x[1] - y0 - f) / xp.sqrt(1 + steep * steep)
+        # Where the polynomial overflows it is far away.
         return xp.where(distance >= 0, distance, inf)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
@@ -102,25 +99,3 @@ def interpolate(t: Floats, y: Floats, valid: Bools) -> Floats:
         for i in range(node, k - 1):
             c[:, i] -= t[:, node] * c[:, i + 1]
     return c
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """|y - f| / sqrt(1 + f'^2). O(n m degree), params (4 + degree, m)."""
-    x0, y0, h = params[0], params[1], params[2]
-    last, m = params.shape[0] - 1, out.shape[1]
-    f, slope = np.empty(m), np.empty(m)
-    for i in range(X.shape[0]):
-        x, y = X[i, 0], X[i, 1]
-        for j in range(m):
-            f[j], slope[j] = params[last, j], 0.0
-        for k in range(last - 1, 2, -1):
-            for j in range(m):
-                t = (x - x0[j]) / h[j]
-                slope[j] = slope[j] * t + f[j]
-                f[j] = f[j] * t + params[k, j]
-        for j in range(m):
-            steep = slope[j] / h[j]
-            distance = abs(y - y0[j] - f[j]) / np.sqrt(1.0 + steep * steep)
-            # Where the polynomial overflows it is far away.
-            out[i, j] = distance if distance >= 0.0 else np.inf

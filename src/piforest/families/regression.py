@@ -13,16 +13,80 @@ from numpy.typing import NDArray
 
 from .._kernels.jit import jit
 from .._validation import check_integer
-from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ..protocols import Bools, Columns, Floats, RowLayout
+from ._family import Family, Scene
 
 # A pivot of the equations, in features that run over [-1, 1] within the sample, below which the
 # records do not determine the law: one stands twice, or the features depend on one another.
 SINGULAR = 1e-7
 
 
+class _Law(Family):
+    """What both families share."""
+
+    target: int
+    degree: int
+    # A turn would mix y with the features.
+    symmetries = frozenset({"translation", "scale"})
+
+    def __post_init__(self) -> None:
+        check_integer("degree", self.degree, 1, "2 is the default.")
+        check_integer("target", self.target, -1, "It is the number of a column, -1 for the last.")
+
+    @property
+    def layout(self) -> RowLayout:
+        return RowLayout("table", target=self.target)
+
+    def sample_size(self, d: int) -> int:
+        return comb(d - 1 + self.degree, self.degree)
+
+    def codimension(self, d: int) -> int:
+        return min(1, d - 1)
+
+    def complaint(self, X: Floats) -> str | None:
+        return _complaint(X, self.target, self.degree)
+
+    def extent(self, X: Floats) -> float:
+        """The standard deviation if y were uniform, from its middle half; else its own."""
+        y = X[:, self.target]
+        low, high = np.quantile(y, [0.25, 0.75])
+        return float((high - low) / np.sqrt(3)) if high > low else float(np.std(y))
+
+    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        x, y = np.delete(samples, self.target, axis=2), samples[:, :, self.target]
+        x0, y0 = x.mean(axis=1), y.mean(axis=1)
+        x = x - x0[:, None]
+        h = np.abs(x).max(axis=1)
+        valid = (h > 0).all(axis=1)
+        h = np.where(h > 0, h, 1)
+        c = np.zeros((len(samples), samples.shape[1]))
+        t = np.ascontiguousarray(x / h[:, None])
+        _interpolate(t, y - y0[:, None], _recipe(x.shape[2], self.degree), c, valid)
+        return np.concatenate([x0, h, y0[:, None], c], axis=1)[:, None, :], valid[:, None]
+
+    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
+        target = self.target % len(x)
+        features = [*x[:target], *x[target + 1 :]]
+        f = len(features)
+        t = [(at - x0) / h for at, x0, h in zip(features, theta, theta[f:])]
+        c = theta[2 * f + 1 :]
+        # The terms beyond the features, each an earlier one times a feature from its last one on:
+        # the order of `_terms`.
+        terms, done = list(enumerate(t)), 0
+        while len(terms) < len(c) - 1:
+            last, product = terms[done]
+            terms += [(i, product * t[i]) for i in range(last, f)]
+            done += 1
+        law = c[0]
+        for coefficient, (_, product) in zip(c[1:], terms):
+            law = law + coefficient * product
+        deviation = abs(x[target] - theta[2 * f] - law)
+        # Where the law overflows it is far away.
+        return xp.where(deviation >= 0, deviation, inf)
+
+
 @dataclass(frozen=True)
-class PolynomialRegression:
+class PolynomialRegression(_Law):
     """Polynomials of all features, with all products up to a total degree, for tables of d >= 2
     columns. `target` is the number of the column y that the others explain; -1 is the last.
 
@@ -38,46 +102,24 @@ class PolynomialRegression:
     target: int = -1
 
     name: ClassVar[str] = "polynomial_regression"
-    n_features: ClassVar[int | None] = None
-    max_models: ClassVar[int] = 1
-    # A turn would mix y with the features.
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "scale"})
-    row: ClassVar[str] = "of features and a target"
 
-    def __post_init__(self) -> None:
-        check_integer("degree", self.degree, 1, "2 is the default.")
-        _check_target(self.target)
-
-    def sample_size(self, d: int) -> int:
-        return comb(d - 1 + self.degree, self.degree)
-
-    def codimension(self, d: int) -> int:
-        return min(1, d - 1)
-
-    def complaint(self, X: Floats) -> str | None:
-        return _complaint(X, self.target, self.degree)
-
-    def extent(self, X: Floats) -> float:
-        return _spread(X[:, self.target])
+    @property
+    def scene(self) -> Scene | None:
+        """The maker's target is the last column."""
+        laws = "quadratic laws" if self.degree == 2 else f"laws of degree {self.degree}"
+        about = f"two {laws} of two features; target over the first"
+        options = {"n_features": 2, "degree": self.degree, "sizes": 250, "noise": 0.01}
+        made = Scene("make_regressions", 2, about, options, columns=(0, 2))
+        return made if self.target in (-1, 2) else None
 
     def terms(self, d: int) -> list[tuple[int, ...]]:
         """The features, by their columns of X, that each coefficient multiplies."""
         columns = np.delete(np.arange(d), self.target).tolist()
         return [tuple(columns[i] for i in term) for term in _terms(d - 1, self.degree)]
 
-    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
-        return _solve(samples, self.target, self.degree)
-
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        return _residuals(X, params, self.target, self.degree)
-
-    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
-        return _formula(x, theta, self.target, xp)
-
 
 @dataclass(frozen=True)
-class LinearRegression:
+class LinearRegression(_Law):
     """Linear laws with an intercept for tables of d >= 2 columns, from d records. `target` is
     the number of the column y that the others explain; -1 is the last.
 
@@ -90,36 +132,14 @@ class LinearRegression:
     target: int = -1
 
     name: ClassVar[str] = "linear_regression"
-    n_features: ClassVar[int | None] = None
-    max_models: ClassVar[int] = 1
-    # A turn would mix y with the features.
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "scale"})
-    row: ClassVar[str] = "of features and a target"
+    degree = 1
 
-    def __post_init__(self) -> None:
-        _check_target(self.target)
-
-    def sample_size(self, d: int) -> int:
-        return d
-
-    def codimension(self, d: int) -> int:
-        return min(1, d - 1)
-
-    def complaint(self, X: Floats) -> str | None:
-        return _complaint(X, self.target, 1)
-
-    def extent(self, X: Floats) -> float:
-        return _spread(X[:, self.target])
-
-    def solve(self, samples: Floats) -> tuple[Floats, Bools]:
-        return _solve(samples, self.target, 1)
-
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        return _residuals(X, params, self.target, 1)
-
-    def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
-        return _formula(x, theta, self.target, xp)
+    @property
+    def scene(self) -> Scene | None:
+        """The maker's target is the last column."""
+        about = "three linear laws of three features; target over the first"
+        made = Scene("make_regressions", 3, about, {"noise": 0.01}, columns=(0, 3))
+        return made if self.target in (-1, 3) else None
 
     def coefficients(self, params: Floats) -> Floats:
         """(m, d): the slope of each feature, in the order of the columns, and the intercept."""
@@ -127,10 +147,6 @@ class LinearRegression:
         centres, widths, y0, c = np.split(params, [f, 2 * f, 2 * f + 1], axis=1)
         slopes = c[:, 1:] / widths
         return np.column_stack([slopes, y0[:, 0] + c[:, 0] - np.sum(slopes * centres, axis=1)])
-
-
-def _check_target(target: Any) -> None:
-    check_integer("target", target, -1, "It is the number of a column, -1 for the last.")
 
 
 def _complaint(X: Floats, target: int, degree: int) -> str | None:
@@ -150,12 +166,6 @@ def _complaint(X: Floats, target: int, degree: int) -> str | None:
     return None
 
 
-def _spread(y: Floats) -> float:
-    """The standard deviation if y were uniform, from its middle half; else the deviation itself."""
-    low, high = np.quantile(y, [0.25, 0.75])
-    return float((high - low) / np.sqrt(3)) if high > low else float(np.std(y))
-
-
 @cache
 def _terms(f: int, degree: int) -> list[tuple[int, ...]]:
     """All products of at most `degree` of f features, the constant first, then each feature."""
@@ -170,54 +180,6 @@ def _recipe(f: int, degree: int) -> NDArray[np.int64]:
     number = {term: i for i, term in enumerate(terms)}
     rows = [(number[t[:-1]], t[-1]) if len(t) > 1 else (0, 0) for t in terms]
     return np.array(rows, np.int64)
-
-
-def _features(X: Floats, target: int) -> Floats:
-    return np.delete(X, target, axis=-1)
-
-
-def _solve(samples: Floats, target: int, degree: int) -> tuple[Floats, Bools]:
-    x, y = _features(samples, target), samples[:, :, target]
-    x0, y0 = x.mean(axis=1), y.mean(axis=1)
-    x = x - x0[:, None]
-    h = np.abs(x).max(axis=1)
-    valid = (h > 0).all(axis=1)
-    h = np.where(h > 0, h, 1)
-    c = np.zeros((len(samples), samples.shape[1]))
-    t = np.ascontiguousarray(x / h[:, None])
-    _interpolate(t, y - y0[:, None], _recipe(x.shape[2], degree), c, valid)
-    return np.concatenate([x0, h, y0[:, None], c], axis=1)[:, None, :], valid[:, None]
-
-
-def _residuals(X: Floats, params: Floats, target: int, degree: int) -> Floats:
-    out = np.empty((len(X), len(params)))
-    x, y = np.ascontiguousarray(_features(X, target)), np.ascontiguousarray(X[:, target])
-    f = x.shape[1]
-    columns = np.ascontiguousarray(params.T)
-    _deviations(x, y, columns[:f], columns[f : 2 * f], columns[2 * f], columns[2 * f + 1 :],
-                _recipe(f, degree), out)  # fmt: skip
-    return out
-
-
-def _formula(x: Columns, theta: Columns, target: int, xp: Any) -> Any:
-    """`_deviations` in any namespace."""
-    target %= len(x)
-    features = [*x[:target], *x[target + 1 :]]
-    f = len(features)
-    t = [(at - x0) / h for at, x0, h in zip(features, theta, theta[f:])]
-    c = theta[2 * f + 1 :]
-    # The terms beyond the features, each an earlier one times a feature from its last one on: the
-    # order of `_terms`.
-    terms, done = list(enumerate(t)), 0
-    while len(terms) < len(c) - 1:
-        last, product = terms[done]
-        terms += [(i, product * t[i]) for i in range(last, f)]
-        done += 1
-    law = c[0]
-    for coefficient, (_, product) in zip(c[1:], terms):
-        law = law + coefficient * product
-    deviation = abs(x[target] - theta[2 * f] - law)
-    return xp.where(deviation >= 0, deviation, inf)
 
 
 @jit
@@ -259,27 +221,3 @@ def _interpolate(t, y, recipe, c, valid):  # type: ignore[no-untyped-def]
                 for j in range(step + 1, k):
                     value -= A[step, j] * c[i, order[j]]
                 c[i, order[step]] = value / A[step, step]
-
-
-@jit
-def _deviations(x, y, x0, h, y0, c, recipe, out):  # type: ignore[no-untyped-def]
-    """|y - f(x)|. O(n m terms); x0, h (f, m), y0 (m,), c (terms, m)."""
-    f, k, m = x.shape[1], c.shape[0], out.shape[1]
-    term, law = np.empty((k, m)), np.empty(m)
-    for i in range(x.shape[0]):
-        for j in range(m):
-            law[j] = c[0, j]
-        for q in range(1, k):
-            if q <= f:
-                for j in range(m):
-                    term[q, j] = (x[i, q - 1] - x0[q - 1, j]) / h[q - 1, j]
-            else:
-                a, b = recipe[q, 0], recipe[q, 1] + 1
-                for j in range(m):
-                    term[q, j] = term[a, j] * term[b, j]
-            for j in range(m):
-                law[j] += c[q, j] * term[q, j]
-        for j in range(m):
-            deviation = abs(y[i] - y0[j] - law[j])
-            # Where the law overflows it is far away.
-            out[i, j] = deviation if deviation >= 0.0 else np.inf

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import CLOUDS, Family, Scene
 
 # Three points whose triangle is flatter than this (height over longest side) are
 # collinear: any turn about their line would do.
@@ -18,14 +17,10 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class _Motion:
+class _Motion(Family):
     """What both families share: parameters c, c' and a 3 x 3 matrix M by rows."""
 
-    n_features: ClassVar[int | None] = 6
-    max_models: ClassVar[int] = 1
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
-    views: ClassVar[int] = 2
-    row: ClassVar[str] = "(x, y, z, x', y', z')"
+    layout = CLOUDS
     scaled: ClassVar[bool]
 
     def sample_size(self, d: int) -> int:
@@ -65,17 +60,16 @@ class _Motion:
         valid &= np.isfinite(params).all(axis=1)
         return params[:, None], valid[:, None]
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        columns = np.ascontiguousarray(params.T)
-        _transfer_errors(X, columns, self._weights(columns), out)
-        return out
-
     def prepared(self, params: Floats) -> Floats:
         """(m, 16): after them what the error in the second cloud is multiplied by."""
-        columns = np.ascontiguousarray(params.T)
-        return np.concatenate([columns, self._weights(columns)[None]]).T
+        columns = np.ones((16, len(params)))
+        columns[:15] = params.T
+        if self.scaled:
+            # The error in the first cloud is that in the second over the scale.
+            with np.errstate(all="ignore"):
+                scale2 = np.sum(columns[6:15:3] ** 2, axis=0)
+                columns[15] = np.sqrt((1 + 1 / scale2) / 2)
+        return columns.T
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         px, py, pz = x[0] - theta[0], x[1] - theta[1], x[2] - theta[2]
@@ -84,16 +78,8 @@ class _Motion:
         ey = x[4] - theta[4] - (M[3] * px + M[4] * py + M[5] * pz)
         ez = x[5] - theta[5] - (M[6] * px + M[7] * py + M[8] * pz)
         error = theta[15] * xp.sqrt(ex * ex + ey * ey + ez * ez)
+        # Not NaN either, where coordinates are so large that they overflow.
         return xp.where(error >= 0, error, inf)
-
-    def _weights(self, columns: Floats) -> Floats:
-        """Parameters (15, m) to weights (m,)."""
-        if not self.scaled:
-            return np.ones(columns.shape[1])
-        # The error in the first cloud is that in the second over the scale.
-        with np.errstate(all="ignore"):
-            scale2 = np.sum(columns[6::3] ** 2, axis=0)
-            return np.asarray(np.sqrt((1 + 1 / scale2) / 2))
 
     def matrices(self, params: Floats) -> Floats:
         """(m, 4, 4): the motion in the coordinates of the clouds, x' = T x, last row 0, 0, 0, 1."""
@@ -116,6 +102,7 @@ class Rigid(_Motion):
     """
 
     name: ClassVar[str] = "rigid"
+    scene = Scene("make_rigid_matches", 3, "three motions of a point cloud")
     scaled: ClassVar[bool] = False
 
 
@@ -132,6 +119,7 @@ class Similarity3D(_Motion):
     """
 
     name: ClassVar[str] = "similarity3d"
+    scene = Scene("make_similarity3d_matches", 3, "motions with a scale")
     scaled: ClassVar[bool] = True
 
 
@@ -165,17 +153,3 @@ def _in_plane(
     """Points (s, k, 3) as complex numbers (s, k): along the first, across the second axis."""
     along = np.sum(points * frame[:, None, 0], axis=2)
     return np.asarray(along + 1j * np.sum(points * frame[:, None, 1], axis=2))
-
-
-@jit
-def _transfer_errors(X, p, weight, out):  # type: ignore[no-untyped-def]
-    """weight |x' - c' - M (x - c)|, params p (15, m). O(n m)."""
-    for i in range(X.shape[0]):
-        for j in range(out.shape[1]):
-            x, y, z = X[i, 0] - p[0, j], X[i, 1] - p[1, j], X[i, 2] - p[2, j]
-            ex = X[i, 3] - p[3, j] - (p[6, j] * x + p[7, j] * y + p[8, j] * z)
-            ey = X[i, 4] - p[4, j] - (p[9, j] * x + p[10, j] * y + p[11, j] * z)
-            ez = X[i, 5] - p[5, j] - (p[12, j] * x + p[13, j] * y + p[14, j] * z)
-            error = weight[j] * np.sqrt(ex * ex + ey * ey + ez * ez)
-            # Not NaN either, where coordinates are so large that they overflow.
-            out[i, j] = error if error >= 0 else np.inf

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..protocols import Bools, Columns, Floats
 from ._calibrated import looks_like_pixels, rays
-from ._namespace import tensors_too
-from .homography import _transfer_errors, transfer_error
+from ._family import IMAGES, Family, Scene
+from .homography import transfer_error
 
 # Two rays with less than this angle between them, in radians, are one: a thousandth of a
 # pixel in a usual image.
@@ -18,7 +18,7 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class Rotation:
+class Rotation(Family):
     """Images of a camera that turns and does not move, or of far points. Rows (x1, y1, x2, y2)
     in normalised coordinates, (pixel - centre) / focal length; parameters: a rotation R by
     rows, x2 ~ R x1; `matrices` gives R.
@@ -30,12 +30,10 @@ class Rotation:
     """
 
     name: ClassVar[str] = "rotation"
-    n_features: ClassVar[int | None] = 4
-    max_models: ClassVar[int] = 1
+    scene = Scene("make_rotation_pair", 2, "a camera that turns, twice")
     # The cameras may turn about their axes; a shift or another scale would uncalibrate them.
-    symmetries: ClassVar[frozenset[str]] = frozenset({"rotation"})
-    views: ClassVar[int] = 2
-    row: ClassVar[str] = "(x1, y1, x2, y2)"
+    symmetries = frozenset({"rotation"})
+    layout = IMAGES
 
     def sample_size(self, d: int) -> int:
         return 2
@@ -59,14 +57,6 @@ class Rotation:
         frames[:, :, 2] = np.cross(frames[:, :, 0], frames[:, :, 1])
         R = np.sum(frames[:, 1, :, :, None] * frames[:, 0, :, None, :], axis=1)
         return R.reshape(-1, 1, 9), valid[:, None]
-
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        R = np.ascontiguousarray(params.T)
-        inverse = np.ascontiguousarray(R[[0, 3, 6, 1, 4, 7, 2, 5, 8]])
-        _transfer_errors(X, np.zeros((4, len(params))), R, inverse, out)
-        return out
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         inverse = [theta[i] for i in (0, 3, 6, 1, 4, 7, 2, 5, 8)]

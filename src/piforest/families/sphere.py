@@ -10,13 +10,13 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import Family, Scene
 from ._outlines import within_box
 from ._spans import frame
 
 
 @dataclass(frozen=True)
-class Sphere:
+class Sphere(Family):
     """Spheres in d >= 2 dimensions, from d + 1 points. Parameters: centre and radius, p = d + 1.
     The residual is geometric.
 
@@ -24,10 +24,7 @@ class Sphere:
     """
 
     name: ClassVar[str] = "sphere"
-    n_features: ClassVar[int | None] = None
-    row: ClassVar[str] = "of coordinates"
-    max_models: ClassVar[int] = 1
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "rotation", "scale"})
+    scene = Scene("make_spheres", 2, "two spheres")
 
     def sample_size(self, d: int) -> int:
         return d + 1
@@ -40,12 +37,6 @@ class Sphere:
         params, valid = np.zeros((s, k)), np.zeros(s, np.bool_)
         _spheres(np.ascontiguousarray(samples), params, valid)
         return params[:, None, :], valid[:, None]
-
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _distances(X, np.ascontiguousarray(params.T), out)
-        return out
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         off = [at - c for at, c in zip(x, theta)]
@@ -91,18 +82,3 @@ def _spheres(samples, params, valid):  # type: ignore[no-untyped-def]
             params[i, c] = samples[i, 0, c] + centre[c]
         params[i, d] = np.sqrt(square)
         valid[i] = True
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """|distance to the centre - radius|. O(n m d), params (d + 1, m)."""
-    d = X.shape[1]
-    for i in range(X.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = 0.0
-        for c in range(d):
-            for j in range(out.shape[1]):
-                off = X[i, c] - params[c, j]
-                out[i, j] += off * off
-        for j in range(out.shape[1]):
-            out[i, j] = abs(np.sqrt(out[i, j]) - params[d, j])

@@ -10,14 +10,14 @@ import numpy as np
 from .._kernels.jit import jit
 from .._validation import check_flag, check_integer
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import Family, Scene
 from ._solids import flat_within_box
 from ._spans import frame, nearest_to_origin, normal_to
 from .line import Line
 
 
 @dataclass(frozen=True)
-class Subspace:
+class Subspace(Family):
     """Subspaces of r = `dimension` dimensions. Parameters: a point and r orthonormal directions,
     p = (r + 1) d. The residual is the distance.
 
@@ -32,13 +32,17 @@ class Subspace:
     affine: bool = True
 
     name: ClassVar[str] = "subspace"
-    n_features: ClassVar[int | None] = None
-    row: ClassVar[str] = "of coordinates"
-    max_models: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         check_integer("dimension", self.dimension, 1)
         check_flag("affine", self.affine)
+
+    @property
+    def scene(self) -> Scene:
+        r, d = self.dimension, max(6, self.dimension + 1)
+        about = f"three subspaces of dimension {r} in {d} columns, two of which are drawn"
+        options = {"dimension": r, "n_features": d, "affine": self.affine}
+        return Scene("make_subspaces", 3, about, options, columns=(0, 1), spread=2.0)
 
     @property
     def symmetries(self) -> frozenset[str]:
@@ -58,12 +62,6 @@ class Subspace:
         _frames(directions, valid)
         params = np.concatenate([anchor, directions.reshape(s, -1)], axis=1)
         return params[:, None, :], valid[:, None]
-
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _distances(X, np.ascontiguousarray(params.T), out)
-        return out
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         d = len(x)
@@ -93,31 +91,3 @@ def _frames(ways, valid):  # type: ignore[no-untyped-def]
     order, heights = np.empty(r, np.int64), np.empty(r)
     for i in range(ways.shape[0]):
         valid[i] = frame(ways[i], order, heights)
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """What is left of x - point without its part along every direction. O(n m d r)."""
-    n, d = X.shape
-    m = out.shape[1]
-    V, along = np.empty((d, m)), np.empty(m)
-    for i in range(n):
-        for c in range(d):
-            for j in range(m):
-                V[c, j] = X[i, c] - params[c, j]
-        for at in range(d, params.shape[0], d):
-            for j in range(m):
-                along[j] = 0.0
-            for c in range(d):
-                for j in range(m):
-                    along[j] += V[c, j] * params[at + c, j]
-            for c in range(d):
-                for j in range(m):
-                    V[c, j] -= along[j] * params[at + c, j]
-        for j in range(m):
-            out[i, j] = 0.0
-        for c in range(d):
-            for j in range(m):
-                out[i, j] += V[c, j] * V[c, j]
-        for j in range(m):
-            out[i, j] = np.sqrt(out[i, j])

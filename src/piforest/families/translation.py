@@ -7,20 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import CLOUDS, IMAGES, Family, Scene
 
 
 @dataclass(frozen=True)
-class _Shift:
+class _Shift(Family):
     """What both families share: the parameters are the shift."""
 
-    max_models: ClassVar[int] = 1
     # Not rotation: the two views do not turn on their own, one shift would become another
     # for every match.
-    symmetries: ClassVar[frozenset[str]] = frozenset({"translation", "scale"})
-    views: ClassVar[int] = 2
+    symmetries = frozenset({"translation", "scale"})
 
     def sample_size(self, d: int) -> int:
         return 1
@@ -32,13 +29,6 @@ class _Shift:
         half = samples.shape[2] // 2
         params = samples[:, :, half:] - samples[:, :, :half]
         return params, np.ones(params.shape[:2], np.bool_)
-
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        half = X.shape[1] // 2
-        _distances(X[:, half:] - X[:, :half], np.ascontiguousarray(params.T), out)
-        return out
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         half = len(x) // 2
@@ -52,8 +42,8 @@ class Translation(_Shift):
     |x2 - x1 - t|, the same in both images. No sample is degenerate."""
 
     name: ClassVar[str] = "translation"
-    n_features: ClassVar[int | None] = 4
-    row: ClassVar[str] = "(x1, y1, x2, y2)"
+    scene = Scene("make_translation_pair", 3, "three shifts")
+    layout = IMAGES
 
 
 @dataclass(frozen=True)
@@ -62,17 +52,5 @@ class Translation3D(_Shift):
     residual is |x' - x - t|, the same in both clouds. No sample is degenerate."""
 
     name: ClassVar[str] = "translation3d"
-    n_features: ClassVar[int | None] = 6
-    row: ClassVar[str] = "(x, y, z, x', y', z')"
-
-
-@jit
-def _distances(moves, t, out):  # type: ignore[no-untyped-def]
-    """|move - t| for moves (n, d) and t (d, m). O(n m d)."""
-    for i in range(moves.shape[0]):
-        for j in range(out.shape[1]):
-            total = 0.0
-            for c in range(moves.shape[1]):
-                off = moves[i, c] - t[c, j]
-                total += off * off
-            out[i, j] = np.sqrt(total)
+    scene = Scene("make_translation3d_matches", 3, "shifts of a point cloud")
+    layout = CLOUDS

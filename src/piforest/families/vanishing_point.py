@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._namespace import tensors_too
+from ._family import SEGMENTS, Family, Scene
 
 # A segment shorter than this part of its sample's size is a point, and two lines whose
 # homogeneous coordinates, at that size, differ by less than this are one line.
@@ -17,7 +16,7 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class VanishingPoint:
+class VanishingPoint(Family):
     """Points where the lines of parallel edges meet in an image, also at infinity. Rows
     (x1, y1, x2, y2) are segments by their end points; parameters: a point c, a vector V and a
     number w, the vanishing point being c + V / w, or the direction V where w is 0.
@@ -29,11 +28,10 @@ class VanishingPoint:
     """
 
     name: ClassVar[str] = "vanishing_point"
-    n_features: ClassVar[int | None] = 4
-    max_models: ClassVar[int] = 1
+    scene = Scene("make_segments", 3, "edges in three directions")
     # A shift or turn moves both ends alike, so it is none of the four columns as such.
-    symmetries: ClassVar[frozenset[str]] = frozenset({"scale"})
-    row: ClassVar[str] = "(x1, y1, x2, y2), the ends of a segment"
+    symmetries = frozenset({"scale"})
+    layout = SEGMENTS
 
     def sample_size(self, d: int) -> int:
         return 2
@@ -56,12 +54,6 @@ class VanishingPoint:
         V[:, 2] /= np.where(valid, size, np.inf)
         return np.concatenate([ends[:, 0] + mean, V], axis=1)[:, None], valid[:, None]
 
-    @tensors_too
-    def residuals(self, X: Floats, params: Floats) -> Floats:
-        out = np.empty((len(X), len(params)))
-        _distances(X, np.ascontiguousarray(params.T), out)
-        return out
-
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         x1, y1, x2, y2 = x
         cx, cy, vx, vy, w = theta
@@ -69,6 +61,7 @@ class VanishingPoint:
         mx, my = x1 + hx, y1 + hy
         dx, dy = vx - w * (mx - cx), vy - w * (my - cy)
         length = xp.sqrt(dx * dx + dy * dy)
+        # A segment with its middle on the vanishing point lies on it.
         return xp.where(length > 0, abs(hx * dy - hy * dx) / length, 0.0)
 
 
@@ -79,18 +72,3 @@ def _line(ends: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     over = np.where(length > 0, length, np.inf)
     a, b = -y / over, x / over
     return a, b, -(a * ends[:, 0, 0] + b * ends[:, 0, 1]), length
-
-
-@jit
-def _distances(X, params, out):  # type: ignore[no-untyped-def]
-    """|half the segment x the direction to the vanishing point|. O(n m), params (5, m)."""
-    for i in range(X.shape[0]):
-        hx, hy = (X[i, 2] - X[i, 0]) / 2, (X[i, 3] - X[i, 1]) / 2
-        mx, my = X[i, 0] + hx, X[i, 1] + hy
-        for j in range(out.shape[1]):
-            dx = params[2, j] - params[4, j] * (mx - params[0, j])
-            dy = params[3, j] - params[4, j] * (my - params[1, j])
-            length = np.sqrt(dx * dx + dy * dy)
-            distance = abs(hx * dy - hy * dx) / length
-            # A segment with its middle on the vanishing point lies on it.
-            out[i, j] = distance if length > 0.0 else 0.0

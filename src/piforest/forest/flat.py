@@ -15,7 +15,7 @@ from ..protocols import Floats
 from .path_length import expected_depth, height_limit
 
 _NO_NODES = np.empty(0, np.int32)
-# So many rows descend a tree together: enough to look up meanwhile, few enough that their
+# Rows that descend a tree together: enough to hide the latency of look-ups, few enough that their
 # distances stay in the cache.
 _TOGETHER = 32
 
@@ -35,13 +35,14 @@ class FlatForest:
     seed: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
     size: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
     soft: bool = field(default=False, kw_only=True)
-    """Does an edge count 2 - distance to the seed, in place of 1?"""
+    """Whether an edge counts 2 - distance to the seed, in place of 1."""
 
     def __len__(self) -> int:
         return len(self.roots) - 1
 
     @property
     def height_limit(self) -> int:
+        """The depth at which a tree ends."""
         return height_limit(self.max_samples, self.branching)
 
     @cached_property
@@ -89,32 +90,36 @@ class FlatForest:
 
     @cached_property
     def _nodes(self) -> NDArray[np.uint32]:
-        """(nodes, 2): where the first child stands, 0 for a leaf, and the seed; side by side, so
+        """(nodes, 2): the position of the first child, 0 for a leaf, and the seed; side by side, so
         that one look-up fetches both."""
         return np.stack([self.children, self.seed], axis=1).clip(0).astype(np.uint32)
 
-    def is_sound(self, pool: int) -> bool:
-        """Does every index point somewhere, and every path end? For trees read from a file."""
-        arrays = (self.roots, self.first_child, self.seed, self.size)
-        if any(array.ndim != 1 or array.dtype.kind != "i" for array in arrays):
-            return False
-        nodes, in_tree = len(self.first_child), np.diff(self.roots)
+    def is_valid(self, pool: int) -> bool:
+        """Whether all indices are in range and every path ends; for trees read from a file.
+
+        Types are exact and numbers are compared, not subtracted, so that nothing overflows.
+        """
+        arrays = (self.first_child, self.seed, self.size)
+        roots, nodes = self.roots, len(self.first_child)
         if not (
-            self.branching >= 2 <= self.max_samples
-            and len(self.roots) > 1
-            and (in_tree > 0).all()
-            and self.roots[0] == 0
-            and self.roots[-1] == nodes == len(self.seed) == len(self.size)
+            roots.ndim == 1
+            and roots.dtype == np.int64
+            and all(array.shape == (nodes,) and array.dtype == np.int32 for array in arrays)
+            and 2 <= self.branching <= self.max_samples <= pool
+            and len(roots) > 1
+            and roots[0] == 0
+            and roots[-1] == nodes
+            and (roots[1:] > roots[:-1]).all()
         ):
             return False
-        starts, stops = np.repeat(self.roots[:-1], in_tree), np.repeat(self.roots[1:], in_tree)
+        in_tree = np.diff(roots)
         # Children stand behind their parent in the same tree, so every descent ends.
-        own = np.arange(nodes) - starts
-        inner = self.first_child >= 0
-        last = starts + self.first_child + self.branching
+        own = np.arange(nodes) - np.repeat(roots[:-1], in_tree)
+        sizes, inner = np.repeat(in_tree, in_tree), self.first_child >= 0
+        last = self.first_child.astype(np.int64) + self.branching
         return bool(
             (self.first_child[inner] > own[inner]).all()
-            and (last[inner] <= stops[inner]).all()
+            and (last[inner] <= sizes[inner]).all()
             and ((self.seed >= 0) & (self.seed < pool) | (own == 0)).all()
             and ((self.size >= 0) & (self.size <= self.max_samples)).all()
         )

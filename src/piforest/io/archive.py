@@ -1,8 +1,8 @@
 """Archives: a zip of arrays and one JSON header, no pickle.
 
-A file appears whole or not at all. The header carries the format's version; a file of another
-version is refused by name. Nothing in a file is trusted: names, types, shapes and sizes are
-checked before anything is unpacked, so that a damaged or hostile one is one clear error.
+A file is written atomically. The header carries the format and its version. Nothing in a file is
+trusted: names, types, shapes and sizes are checked before anything is unpacked, so that a damaged
+or hostile file is one clear error that names it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import zipfile
 from os import PathLike
 from typing import Any
@@ -21,21 +22,32 @@ from .atomic import whole_file
 from .npy import read_member
 
 FORMAT = "piforest-model"
-VERSION = 1
 
 Arrays = dict[str, NDArray[Any]]
 
 _HEADER = "header"
 _NAME = re.compile(r"[a-z][a-z0-9_.]{0,63}\.npy")
-# The most that arrays may take: this much, and so many times the size of the file. A file of
+# The memory that arrays may take: this much, and this many times the size of the file. A file of
 # constant arrays, which shrink a thousandfold, is written without compression.
 _FREE_BYTES, _RATIO = 64 * 2**20, 64
-_MOST_MEMBERS, _MOST_HEADER = 2000, 16 * 2**20
+# A header of this length, in four bytes a character, names 50,000 columns.
+_MAX_MEMBERS, _MAX_HEADER = 2000, 8 * 2**20
 
 
-def write_archive(path: str | PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
-    """The arrays, and the header as JSON text beside them."""
-    text = np.array(json.dumps({"format": FORMAT, "version": VERSION, **header}))
+class ArchiveError(ValueError):
+    """A file that cannot be read, in words that name it."""
+
+
+def write_archive(
+    path: str | PathLike[str], header: dict[str, Any], arrays: Arrays, version: int
+) -> None:
+    """Write the arrays, and the header as JSON text beside them."""
+    text = np.array(json.dumps({"format": FORMAT, "version": version, **header}))
+    if text.nbytes > _MAX_HEADER:
+        raise ValueError(
+            f"the names of the columns and the parameters take {text.nbytes} bytes; a model file "
+            f"holds {_MAX_HEADER}. Use shorter names, or pickle."
+        )
     with whole_file(path) as file:
         np.savez_compressed(file, header=text, **arrays)  # type: ignore[arg-type]
         if text.nbytes + sum(array.nbytes for array in arrays.values()) > _limit(file.tell()):
@@ -44,26 +56,39 @@ def write_archive(path: str | PathLike[str], header: dict[str, Any], arrays: Arr
             np.savez(file, header=text, **arrays)  # type: ignore[arg-type]
 
 
-def damaged(path: Any, why: Any) -> ValueError:
-    said = " ".join(str(why).split())
-    return ValueError(f"{path} is not a piforest model, or it is damaged: {said}.")
+def damaged(path: Any, why: Any) -> ArchiveError:
+    """The error for a file whose content cannot be right."""
+    reason = " ".join(str(why).split())[:300] or type(why).__name__
+    return ArchiveError(f"{path} is not a piforest model, or it is damaged: {reason}.")
 
 
 def read_archive(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a file that `write_archive` made; a clear error for any other."""
+    """Header and arrays of a file that `write_archive` made.
+
+    Raises
+    ------
+    ArchiveError
+        If it is no such file.
+    """
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a folder, not a file.")
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path}: there is no such file.")
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        # A pipe or a device may never end.
+        raise ArchiveError(f"{path} is not a regular file, so that it cannot be a model.")
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         try:
             with zipfile.ZipFile(file) as archive:
                 members = _members(archive, size)
                 header = json.loads(str(_array(archive, members.pop(_HEADER))))
-                _check_format(path, header)
+                if not isinstance(header, dict) or header.get("format") != FORMAT:
+                    raise ArchiveError(
+                        f"{path} is not a piforest model: its header names no such format."
+                    )
                 arrays = {name: _array(archive, member) for name, member in members.items()}
-        except _Refused:
+        except ArchiveError:
             raise
         except zipfile.BadZipFile as error:
             raise damaged(path, "it is not a zip file, or not a whole one") from error
@@ -74,20 +99,6 @@ def read_archive(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-class _Refused(ValueError):
-    """Said as it should be said."""
-
-
-def _check_format(path: Any, header: Any) -> None:
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise _Refused(f"{path} is not a piforest model: its header names no such format.")
-    if header.get("version") != VERSION:
-        raise _Refused(
-            f"{path} has version {header.get('version')!r} of the model format; this piforest "
-            f"reads version {VERSION}. Update piforest, or save the model again."
-        )
-
-
 def _limit(size: int) -> int:
     return _FREE_BYTES + _RATIO * size
 
@@ -95,7 +106,7 @@ def _limit(size: int) -> int:
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     """The arrays by name; together no larger than a file of this size can be meant to hold."""
     listed = archive.infolist()
-    if len(listed) > _MOST_MEMBERS:
+    if len(listed) > _MAX_MEMBERS:
         raise ValueError(f"it has {len(listed)} parts")
     members: dict[str, zipfile.ZipInfo] = {}
     for member in listed:
@@ -110,7 +121,7 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     total = sum(member.file_size for member in listed)
     if total > _limit(size):
         raise ValueError(f"{size} bytes that unpack to {total} are no model")
-    if _HEADER in members and members[_HEADER].file_size > _MOST_HEADER:
+    if _HEADER in members and members[_HEADER].file_size > _MAX_HEADER:
         raise ValueError("its header is too long")
     return members
 

@@ -16,6 +16,8 @@ from .._registry import Registry
 from .._rows import SparseRows
 from ..protocols import Metric
 
+__all__ = ["get_metric", "list_metrics"]
+
 METRICS = Registry(
     "metric",
     {
@@ -36,12 +38,41 @@ METRICS = Registry(
 
 
 def list_metrics() -> list[str]:
-    """The names that `metric=` takes."""
+    """List the names that `metric=` takes.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from piforest.metrics import list_metrics
+    >>> "tanimoto" in list_metrics()
+    True
+    """
     return METRICS.names()
 
 
 def get_metric(name: str, **options: Any) -> Metric:
-    """A metric by its name, with its own options."""
+    """Get a metric by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_metrics()`.
+    **options : dict
+        The options of the metric, such as p of "minkowski".
+
+    Returns
+    -------
+    Metric
+
+    Examples
+    --------
+    >>> from piforest.metrics import get_metric
+    >>> get_metric("minkowski", p=3).name
+    'minkowski'
+    """
     metric: Metric = METRICS.get(name, **options)
     return metric
 

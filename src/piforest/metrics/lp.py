@@ -14,7 +14,7 @@ import scipy.sparse
 
 from .._kernels import dense, sparse
 from .._rows import SparseRows, sparse_rows
-from .._validation import check_same_columns
+from .._validation import different_columns
 from ..protocols import Floats
 
 
@@ -34,12 +34,14 @@ class _Lp:
         out = np.empty((len(A), len(B)))
         if isinstance(A, SparseRows) or isinstance(B, SparseRows):
             A, B = (X if isinstance(X, SparseRows) else sparse_rows(X) for X in (A, B))
-            check_same_columns(A.n_columns, B.n_columns)
+            if A.n_columns != B.n_columns:
+                raise different_columns(A.n_columns, B.n_columns)
             sparse.lp_distances(
                 A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, self._power, out
             )
         else:
-            check_same_columns(A.shape[1], B.shape[1])
+            if A.shape[1] != B.shape[1]:
+                raise different_columns(A.shape[1], B.shape[1])
             dense.lp_distances(A, B, self._power, out)
         return self._finish(out)
 

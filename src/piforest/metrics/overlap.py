@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._kernels import sparse
 from .._rows import SparseRows, sparse_rows
-from .._validation import check_not_negative, check_same_columns
+from .._validation import check_not_negative, different_columns
 from ..protocols import Floats
 
 # 127 ** 2 times as many shared models stay below 2 ** 31.
@@ -146,7 +146,8 @@ class _Overlap:
         rows = self.rows(A)
         index = B if isinstance(B, InvertedRows) else self.prepare(B)
         pool = index.pool
-        check_same_columns(rows.n_columns, pool.n_columns)
+        if rows.n_columns != pool.n_columns:
+            raise different_columns(rows.n_columns, pool.n_columns)
         if not index.takes(rows):
             index = InvertedRows(pool, index.sums, may_be_dense=False)
         shared = self._shared(rows, index, -1)

@@ -1,4 +1,8 @@
-"""Pictures. Matplotlib is imported when the first one is drawn."""
+"""Plots of data, scores and detectors. Matplotlib is imported when the first one is drawn.
+
+Every function draws into `ax`, or into a new figure without it, and returns the axes. The
+constants are the colours: NORMAL and ANOMALOUS of true labels, SCORES the colour map.
+"""
 
 from ._common import ANOMALOUS, NORMAL, SCORES
 from .explanation import plot_explanation

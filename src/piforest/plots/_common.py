@@ -1,4 +1,4 @@
-"""Colours, checks, frames and the late import of matplotlib."""
+"""Colours, validation and axes that the plots share. Matplotlib is imported on first use."""
 
 from __future__ import annotations
 
@@ -9,38 +9,39 @@ import numpy as np
 
 from ..protocols import Floats
 
-# Okabe and Ito's orange and blue, as in the paper, safe for the colour-blind.
+# Orange and blue of Okabe and Ito, as in the paper: safe for colour-blind readers.
 NORMAL, ANOMALOUS = "#E69F00", "#0072B2"
-# What a detector says, in the direction of the scores' colours, and as in a report.
+# What a detector decides, in the direction of the score colours, and as in a report.
 KEPT, FLAGGED = "#0072B2", "#D55E00"
-# Blue to red over light grey, safe too: no green, and both ends are dark.
+# Blue to red over light grey: no green, and both ends are dark.
 SCORES = "coolwarm"
-# For structures, in the order of a report's: Okabe and Ito's but for what is kept and flagged.
+# Structures, in the order of a report: Okabe and Ito without the colours of kept and flagged.
 COLOURS = ("#E69F00", "#009E73", "#CC79A7", "#6B5BB5", "#8C6D3F", "#F0E442")
 GREY = "#999999"
-PAPER = "#f7f7f7"
-# From so many marks on, a vector file holds them as one image.
-_MANY = 5_000
-# Axes whose ranges differ by more than this have different units, and are not drawn to scale.
-_UNLIKE = 12.0
+BACKGROUND = "#f7f7f7"
+# With more markers than this, vector files hold them as one image.
+RASTERIZED = 5_000
+# Axes whose ranges differ by more than this factor have different units: no equal aspect.
+_DIFFERENT_UNITS = 12.0
 
 
 def pyplot() -> Any:
+    """matplotlib.pyplot, or an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("pictures need matplotlib: pip install 'piforest[plots]'") from error
+        raise ImportError("plots need matplotlib: pip install 'piforest[plots]'") from error
     return plt
 
 
-def checked(name: str, X: Any, values: Any) -> tuple[Floats, Any]:
-    """X with 2, 3, 4 or 6 columns and as many values as rows, all of them finite."""
+def validate_rows(name: str, X: Any, values: Any) -> tuple[Floats, Any]:
+    """X with 2, 3, 4 or 6 columns and one value for each row, all of them finite."""
     X, values = np.asarray(X, np.float64), np.asarray(values)
     if X.ndim != 2 or X.shape[1] not in (2, 3, 4, 6) or values.shape != (len(X),):
         raise ValueError(
-            "the picture takes X with 2 or 3 columns (points) or with 4 or 6 (lines from one end "
-            f"to the other: matches or segments) and {name} (n,), got {X.shape} and "
-            f"{values.shape}. Pass the columns to be drawn."
+            "X must have 2 or 3 columns (points) or 4 or 6 (lines between two points: matches or "
+            f"segments), and {name} one value for each row; got shapes {X.shape} and "
+            f"{values.shape}. Select the columns to draw."
         )
     check_drawable("X", X)
     check_drawable(name, values)
@@ -48,104 +49,112 @@ def checked(name: str, X: Any, values: Any) -> tuple[Floats, Any]:
 
 
 def check_drawable(name: str, values: Any) -> None:
-    """Is there something to draw, and are all numbers finite?"""
+    """Raise unless there are rows and all numbers are finite."""
     if len(values) == 0:
-        raise ValueError(f"there is nothing to draw: {name} has no rows.")
+        raise ValueError(f"{name} has no rows, so there is nothing to draw.")
     if not np.issubdtype(values.dtype, np.number) and values.dtype != np.bool_:
-        raise ValueError(f"{name} must be numbers to be drawn, got {values.dtype}.")
+        raise ValueError(f"{name} must be numeric, got dtype {values.dtype}.")
     bad = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     if bad.any():
         raise ValueError(
-            f"{name} must be finite to be drawn, row {int(np.argmax(bad))} is not; "
-            "leave such rows out."
+            f"{name} must be finite, row {int(np.argmax(bad))} is not; remove such rows."
         )
 
 
-def check_detector(who: str, detector: Any) -> None:
-    """Is it a fitted detector?"""
+def check_detector(function: str, detector: Any) -> None:
+    """Raise unless `detector` is a fitted detector."""
     if not (hasattr(detector, "anomaly_score") and hasattr(detector, "set_threshold")):
         raise ValueError(
-            f"{who} takes a fitted detector (PreferenceIsolationForest, PIF or VoronoiForest), "
+            f"{function} takes a fitted detector (PreferenceIsolationForest or VoronoiForest), "
             f"got {type(detector).__name__}."
         )
     from sklearn.utils.validation import check_is_fitted
 
-    check_is_fitted(detector, "forest_")
+    check_is_fitted(detector, "fitted_")
 
 
-def known_scores(values: Any, X: Any = None) -> Floats:
+def validate_scores(values: Any, X: Any = None) -> Floats:
     """Scores (n,), one for each row of X where X is given."""
     scores: Floats = np.atleast_1d(np.asarray(values, np.float64))
     # Sparse matrices have no length, lists have no shape.
     n = len(scores) if X is None else X.shape[0] if hasattr(X, "shape") else len(X)
     if scores.shape != (n,):
         rows = "" if X is None else f", one for each of the {n} rows of X"
-        raise ValueError(f"scores must be (n,){rows}, got {scores.shape}.")
+        raise ValueError(f"scores must be (n,){rows}, got shape {scores.shape}.")
     check_drawable("scores", scores)
     return scores
 
 
-def names_of(X: Any, detector: Any = None) -> list[str] | None:
-    """The columns' names: those of a data frame, or those that the detector was fitted with."""
+def column_names(X: Any, detector: Any = None) -> list[str] | None:
+    """Column names of a data frame, or those that the detector was fitted with."""
     names = getattr(X, "columns", None)
     if names is None:
         names = getattr(detector, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
-def new_axes(size: tuple[float, float], space: bool = False) -> Any:
-    """A figure's only axes, with room for labels around them."""
-    options = {"projection": "3d"} if space else {}
+def new_axes(size: tuple[float, float], in_3d: bool = False) -> Any:
+    """The only axes of a new figure."""
+    options = {"projection": "3d"} if in_3d else {}
     figure, ax = pyplot().subplots(figsize=size, layout="constrained", subplot_kw=options)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
     return ax
 
 
-def axes(X: Floats, ax: Any, size: tuple[float, float] = (5.5, 4.5)) -> Any:
-    """The given axes, or new ones, in space where X needs it."""
-    space = X.shape[1] in (3, 6)
+def axes_for(X: Floats, ax: Any, size: tuple[float, float] = (5.5, 4.5)) -> Any:
+    """The given axes, or new ones; 3D axes for points with three coordinates."""
+    in_3d = X.shape[1] in (3, 6)
     if ax is None:
-        return new_axes(size, space)
-    if space and getattr(ax, "name", "") != "3d":
+        return new_axes(size, in_3d)
+    if in_3d and not is_3d(ax):
         raise ValueError(
-            f"X has {X.shape[1]} columns, so ax must be in space: "
+            f"X has {X.shape[1]} columns, so ax must be 3D: "
             "plt.subplots(subplot_kw={'projection': '3d'})."
         )
-    if not space:
-        check_flat(ax)
+    if not in_3d:
+        check_2d(ax)
     return ax
 
 
-def check_flat(ax: Any) -> None:
+def is_3d(ax: Any) -> bool:
+    """Whether axes have a third dimension."""
+    return getattr(ax, "name", "") == "3d"
+
+
+def check_2d(ax: Any) -> None:
+    """Raise unless `ax` is one axes without a third dimension."""
     if not hasattr(ax, "plot"):
         raise ValueError(
-            f"ax must be one matplotlib axes, got {type(ax).__name__}; leave it out for a new one."
+            f"ax must be one matplotlib Axes, got {type(ax).__name__}; omit it for a new figure."
         )
-    if getattr(ax, "name", "") == "3d":
-        raise ValueError("this picture is flat, so ax must not be in space: plt.subplots().")
+    if is_3d(ax):
+        raise ValueError("this plot is 2D, so ax must be 2D too: plt.subplots().")
 
 
-def mark_size(n: int) -> float:
-    """Few points are large, many are small: about 9 square points for 1,000."""
+def marker_size(n: int) -> float:
+    """Area of a marker in square points: 36 for few points, 9 for 1,000, 1 for many."""
     return float(np.clip(280 / np.sqrt(max(n, 1)), 1.0, 36.0))
 
 
-def draw(ax: Any, X: Floats, n: int | None = None, **look: Any) -> Any:
-    """Rows as points, or as lines from one end to the other; returns what colours belong to.
+def draw_rows(ax: Any, X: Floats, n: int | None = None, **style: Any) -> Any:
+    """Draw rows as points, or as lines between two points; returns the collection.
 
-    n: how many rows the whole picture has, if more than these.
+    n: rows in the whole plot, if there are more than these.
     """
     d, n = X.shape[1], n or len(X)
+    rasterized = n > RASTERIZED
     if d in (2, 3):
-        # The middle of the colours is pale: a rim keeps it in sight.
-        rim = 0.25 if "cmap" in look and n < _MANY else 0
-        usual: dict[str, Any] = {"s": mark_size(n), "linewidths": rim, "rasterized": n > _MANY}
-        usual |= {"edgecolors": "#777777"} if rim else {}
-        return ax.scatter(*X.T, **{**usual, **look})
+        # The middle of the colour map is pale: an edge keeps such markers visible.
+        edge = 0.25 if "cmap" in style and n < RASTERIZED else 0
+        default: dict[str, Any] = {"s": marker_size(n), "linewidths": edge}
+        default |= {"edgecolors": "#777777"} if edge else {}
+        return ax.scatter(*X.T, **{**default, "rasterized": rasterized, **style})
     ends = X.reshape(len(X), 2, d // 2)
-    colour = {"array": look["c"], "cmap": look["cmap"]} if "cmap" in look else {"color": look["c"]}
-    width = look.get("lw", float(np.clip(18 / np.sqrt(n), 0.2, 1.5)))
-    common = {"lw": width, "rasterized": n > _MANY, "zorder": look.get("zorder", 2), **colour}
+    colour = {"color": style["c"]}
+    if "cmap" in style:
+        colour = {"array": style["c"], "cmap": style["cmap"]}
+    width = style.get("lw", float(np.clip(18 / np.sqrt(n), 0.2, 1.5)))
+    common = {"lw": width, "rasterized": rasterized, "zorder": style.get("zorder", 2), **colour}
     if d == 4:
         lines = pyplot().matplotlib.collections.LineCollection(ends, **common)
         ax.add_collection(lines)
@@ -157,46 +166,70 @@ def draw(ax: Any, X: Floats, n: int | None = None, **look: Any) -> Any:
         lines = Line3DCollection(ends, **common)
         ax.add_collection(lines)
         ax.auto_scale_xyz(*ends.reshape(-1, 3).T, had_data)
-    if "cmap" in look and n < _MANY:
+    if "cmap" in style and n < RASTERIZED:
         from matplotlib import patheffects as effects
 
         lines.set_path_effects([effects.withStroke(linewidth=width + 0.3, foreground="#777777")])
-    if "vmin" in look:
-        lines.set_clim(look["vmin"], look["vmax"])
-    if "label" in look:
-        lines.set_label(look["label"])
-    lines.set_alpha(look.get("alpha"))
+    if "vmin" in style:
+        lines.set_clim(style["vmin"], style["vmax"])
+    if "label" in style:
+        lines.set_label(style["label"])
+    lines.set_alpha(style.get("alpha"))
     return lines
 
 
-def span(scores: Floats) -> tuple[float, float]:
-    """The middle 96 % of the scores, which the colours span; never empty."""
+def colour_limits(scores: Floats) -> tuple[float, float]:
+    """Limits of the colour map: the middle 96 % of the scores, never an empty interval."""
     low, high = (float(each) for each in np.percentile(scores, [2, 98]))
     if not low < high:
         low, high = float(np.min(scores)), float(np.max(scores))
     return (low, high) if low < high else (low - 0.01, high + 0.01)
 
 
-def colour_bar(ax: Any, drawn: Any, values: Floats, label: str = "anomaly score") -> Any:
-    """Beside the axes; its ends are pointed where values lie beyond them."""
+def score_colours(scores: Floats, threshold: float | None) -> dict[str, Any]:
+    """Colour map and limits for scores; with a threshold, blue below it and red above it."""
+    plt = pyplot()
+    if threshold is None:
+        low, high = colour_limits(scores)
+        return {"cmap": plt.get_cmap(SCORES), "vmin": low, "vmax": high}
+    sides = np.concatenate([np.linspace(0, 0.36, 128), np.linspace(0.64, 1, 128)])
+    colours = plt.matplotlib.colors.ListedColormap(plt.get_cmap(SCORES)(sides))
+    reach = colour_reach(scores, threshold)
+    return {"cmap": colours, "vmin": threshold - reach, "vmax": threshold + reach}
+
+
+def colour_reach(scores: Floats, threshold: float) -> float:
+    """Half the range of colours around a threshold.
+
+    It follows the low scores: a point that prefers no structure scores far above the others,
+    and would leave no colours for them.
+    """
+    low, high = np.percentile(scores, [2, 98])
+    return max(float(threshold - low), 0.2 * float(high - threshold), 1e-3)
+
+
+def add_colour_bar(
+    ax: Any, drawn: Any, scores: Floats, threshold: float | None = None, label: str = ""
+) -> None:
+    """A colour bar beside the axes, with a line at the threshold.
+
+    Its ends are pointed where scores lie beyond them.
+    """
     low, high = drawn.get_clim()
-    below, above = np.min(values) < low, np.max(values) > high
-    extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}[
-        int(below), int(above)
-    ]
-    if getattr(ax, "name", "") == "3d":
-        space = {"shrink": 0.7, "pad": 0.1}
-    else:
-        space = {"shrink": _height(ax)}
-    # Marks may be transparent, their colours in the bar are not.
+    below, above = np.min(scores) < low, np.max(scores) > high
+    extend = "both" if below and above else "min" if below else "max" if above else "neither"
+    space = {"shrink": 0.7, "pad": 0.1} if is_3d(ax) else {"shrink": _height(ax)}
+    # Markers may be transparent, the colours of the bar are not.
     opaque = pyplot().cm.ScalarMappable(drawn.norm, drawn.cmap)
+    label = label or "anomaly score" + ("" if threshold is None else "; the line is the threshold")
     bar = ax.figure.colorbar(opaque, ax=ax, label=label, extend=extend, **space)
     bar.ax.tick_params(labelsize=8)
-    return bar
+    if threshold is not None:
+        bar.ax.axhline(threshold, color="black", lw=1.2)
 
 
 def _height(ax: Any) -> float:
-    """About what share of the height of their place axes fill that are drawn to scale."""
+    """Approximate share of their height that axes with equal aspect fill."""
     place = ax.get_subplotspec()
     if place is None or ax.get_aspect() != 1:
         return 1.0
@@ -207,22 +240,23 @@ def _height(ax: Any) -> float:
     return float(np.clip(0.9 * wide * up / across / high, 0.5, 1.0))
 
 
-def frame(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
-    """Axes with their names, drawn to scale where their units are alike."""
-    space = getattr(ax, "name", "") == "3d"
-    labels = list(names) if names is not None and len(names) == 2 + space else ["x", "y", "z"]
-    ax.set_aspect("equal" if _alike(ax) else "auto")
+def finish_axes(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
+    """Title, axis labels and ticks; equal aspect where the ranges are similar."""
+    in_3d = is_3d(ax)
+    labels = list(names) if names is not None and len(names) == 2 + in_3d else ["x", "y", "z"]
+    ranges = [abs(high - low) for low, high in _limits(ax)]
+    ax.set_aspect("equal" if max(ranges) <= _DIFFERENT_UNITS * min(ranges) else "auto")
     ax.set_title(title, fontsize=10)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
     ax.tick_params(labelsize=8)
-    if space:
+    if in_3d:
         ax.set_zlabel(labels[2])
         ax.set_box_aspect(None, zoom=0.9)
         for axis, limits in zip((ax.xaxis, ax.yaxis, ax.zaxis), _limits(ax)):
             axis.set_ticks(_inner_ticks(*limits))
     else:
-        ax.set_facecolor(PAPER)
+        ax.set_facecolor(BACKGROUND)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(pyplot().MaxNLocator(7, steps=[1, 2, 5, 10]))
         shared = (ax.get_shared_x_axes(), ax.get_shared_y_axes())
@@ -231,34 +265,28 @@ def frame(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
 
 
 def _limits(ax: Any) -> list[tuple[float, float]]:
-    names = ("xlim", "ylim", "zlim") if getattr(ax, "name", "") == "3d" else ("xlim", "ylim")
+    names = ("xlim", "ylim", "zlim") if is_3d(ax) else ("xlim", "ylim")
     return [getattr(ax, f"get_{name}")() for name in names]
 
 
 def _inner_ticks(low: float, high: float) -> Any:
-    """Not at the corners, where the numbers of two axes meet."""
+    """Ticks away from the corners, where the numbers of two axes would overlap."""
     ticks = pyplot().MaxNLocator(5).tick_values(low, high)
     inset = 0.12 * (high - low)
     return ticks[(ticks > low + inset) & (ticks < high - inset)]
 
 
-def _alike(ax: Any) -> bool:
-    ranges = [abs(high - low) for low, high in _limits(ax)]
-    return bool(max(ranges) <= _UNLIKE * min(ranges))
-
-
-def legend(ax: Any, most: int, handles: Any = None, *, below: float = 3.4, **options: Any) -> None:
-    """Below the picture and its labels, in rows of at most so many, as even as they can be."""
+def add_legend(ax: Any, columns: int, handles: Any = None, *, below: float = 3.4) -> None:
+    """A legend below the axes and their labels, with at most `columns` entries in a row."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
-    rows = -(-len(handles) // most)
-    below = 1.0 if getattr(ax, "name", "") == "3d" else below
-    made = ax.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), borderaxespad=below,
-        ncols=-(-len(handles) // rows), frameon=False, fontsize=9, handletextpad=0.4,
-        columnspacing=1.2, **options,
+    rows = -(-len(handles) // columns)
+    legend = ax.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), frameon=False, fontsize=9,
+        borderaxespad=1.0 if is_3d(ax) else below, ncols=-(-len(handles) // rows),
+        handletextpad=0.4, columnspacing=1.2,
     )  # fmt: skip
-    for handle in made.legend_handles:
-        # As large as they can be told apart, whatever their size in the picture.
+    for handle in legend.legend_handles:
+        # Large enough to tell colours apart, whatever the size of the markers in the plot.
         if hasattr(handle, "set_sizes"):
             handle.set_sizes([28])
         handle.set_alpha(1)

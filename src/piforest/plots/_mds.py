@@ -1,4 +1,4 @@
-"""A map of a table of distances: multidimensional scaling."""
+"""Multidimensional scaling of a table of distances."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import scipy.linalg
 
 from ..protocols import Floats
 
-_STEPS = 100
-_SLOWEST = 3e-4
+_ITERATIONS = 100
+_TOLERANCE = 3e-4
 
 
 def mds(D: Floats) -> Floats:
-    """(n, 2) places whose distances are as near to D (n, n) as steps downhill bring them.
+    """(n, 2) coordinates whose distances approximate D (n, n), without random numbers.
 
-    Begins with Torgerson's solution and goes on with de Leeuw's majorisation (SMACOF), which
-    lowers the sum of squared errors at every step. No chance is involved.
+    Starts from Torgerson's solution and iterates de Leeuw's majorisation (SMACOF), which lowers
+    the sum of squared errors in every iteration.
     """
     places, last = torgerson(D), np.inf
     n = len(D)
-    for _ in range(_STEPS):
-        now = _apart(places)
+    for _ in range(_ITERATIONS):
+        now = _distances(places)
         stress = float(np.sum((now - D) ** 2))
-        if not stress < (1 - _SLOWEST) * last:
+        if not stress < (1 - _TOLERANCE) * last:
             break
         last = stress
         ratio = np.divide(D, now, out=np.zeros_like(D), where=now > 0)
@@ -31,20 +31,20 @@ def mds(D: Floats) -> Floats:
 
 
 def torgerson(D: Floats) -> Floats:
-    """(n, 2) the two directions in which points with distances D extend farthest."""
+    """(n, 2) classical scaling: the two principal coordinates of points with distances D."""
     squares = D**2
     rows = squares.mean(axis=0)
     B = -(squares - rows - rows[:, None] + rows.mean()) / 2
     last = [len(D) - 2, len(D) - 1]
     values, vectors = scipy.linalg.eigh((B + B.T) / 2, subset_by_index=last)
     places = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0))
-    # The sign of an eigenvector means nothing: the largest entry is positive.
+    # The sign of an eigenvector is arbitrary: make its largest entry positive.
     ends = places[np.abs(places).argmax(axis=0), [0, 1]]
     return np.asarray(places * np.where(ends < 0, -1, 1))
 
 
-def _apart(places: Floats) -> Floats:
-    """(n, n) distances."""
+def _distances(places: Floats) -> Floats:
+    """(n, n) Euclidean distances."""
     squares = np.sum(places**2, axis=1)
     apart = squares + squares[:, None] - 2 * places @ places.T
     return np.asarray(np.sqrt(np.maximum(apart, 0)))

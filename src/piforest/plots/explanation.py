@@ -1,136 +1,178 @@
-"""One point, and the structures nearest to it."""
+"""One row and the structures nearest to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..explain import Explanation, Nearby
 from ..protocols import Floats
+from ..structures import Structure
+from ..typing import RowsLike
 from ._common import (
     GREY,
-    axes,
+    add_legend,
+    axes_for,
     check_detector,
-    checked,
-    draw,
-    frame,
-    legend,
-    names_of,
+    column_names,
+    draw_rows,
+    finish_axes,
+    validate_rows,
 )
-from .structures import drawn_columns, look_of, outlines
+from .structures import drawn_columns, outlines, style_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..estimators.structured import StructuredDetector
+
+__all__ = ["plot_explanation"]
 
 
 def plot_explanation(
-    detector: Any,
-    X: Any,
+    detector: StructuredDetector,
+    X: RowsLike,
     row: int,
-    ax: Any = None,
+    ax: Axes | None = None,
     *,
-    columns: Sequence[Any] | None = None,
+    columns: Sequence[int | str] | None = None,
+    labels: Sequence[str] | None = None,
+    row_name: str | None = None,
     title: str | None = None,
-) -> Any:
-    """Row `row` of X among the others, with the structures that are nearest to it.
+) -> Axes:
+    """Draw one row among the others, with the structures that are nearest to it.
 
-    detector: fitted, with structures; X: the training data, whose members are coloured, or
-    other rows. Each of the nearest structures is named with how many of its sigmas away
-    the row lies and how many points it has. columns: the two or three to draw, by name or
-    number, where X has others than 2, 3, 4 or 6. title: by default the verdict. Returns
-    the axes.
+    The legend gives, for each of these structures, the distance of the row in its sigmas and
+    the number of its points.
+
+    Parameters
+    ----------
+    detector : PreferenceIsolationForest
+        A fitted detector with structures.
+    X : array-like of shape (n, d)
+        The training data, whose members are coloured, or other rows.
+    row : int
+        The index of the row in X.
+    ax : matplotlib Axes or None, default=None
+        Where to draw, 3D for points with three coordinates; None makes a new figure.
+    columns : sequence of int or str or None, default=None
+        The two or three columns to draw, by index or name; needed if d is not 2, 3, 4 or 6.
+    labels : sequence of str or None, default=None
+        Labels of the axes; by default the column names, or x, y and z.
+    row_name : str or None, default=None
+        The name of the row in legend and title; by default "row" and its index.
+    title : str or None, default=None
+        The title of the axes; by default the decision, the score and the threshold.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from piforest import PreferenceIsolationForest
+    >>> from piforest.datasets import make_circles
+    >>> from piforest.plots import plot_explanation
+    >>> X = make_circles(2, random_state=0).data
+    >>> detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
+    >>> ax = plot_explanation(detector, X, int(detector.scores_.argmax()))
     """
     check_detector("plot_explanation", detector)
     if not hasattr(detector, "explain"):
         raise ValueError(
             f"plot_explanation needs a detector with structures, {type(detector).__name__} has "
-            "none: PreferenceIsolationForest and PIF have."
+            "none; PreferenceIsolationForest has."
         )
-    row = _checked_row(row, len(X))
-    reason = detector.explain(_one(X, row))[0]
-    found = [detector.structures_[near.structure] for near in reason.nearest]
-    names, full = names_of(X, detector), np.asarray(X, np.float64)
-    places = drawn_columns(full, found)
+    full, names = np.asarray(X, np.float64), column_names(X, detector)
+    at = _validate_row(row, len(full))
+    explanation = detector.explain(_one_row(X, at))[0]
+    structures = [detector.structures_[near.structure] for near in explanation.nearest]
+    drawn = drawn_columns(full, structures)
     if columns is not None:
-        chosen = _chosen(columns, names, full.shape[1])
-        places, names = full[:, chosen], [names[k] for k in chosen] if names else None
+        chosen = _column_indices(columns, names, full.shape[1])
+        drawn, names = full[:, chosen], [names[k] for k in chosen] if names else None
     elif full.shape[1] not in (2, 3, 4, 6):
         raise ValueError(
-            f"X has {full.shape[1]} columns: say which two or three to draw, as columns=(0, 1)."
+            f"X has {full.shape[1]} columns: select two or three to draw, such as columns=(0, 1)."
         )
-    places, _ = checked("X", places, np.zeros(len(places)))
-    ax = axes(places, ax, (6, 5))
-    whole = columns is None
-    _surroundings(ax, places, full, reason, found, whole, len(full) == detector._n_training)
-    _point(ax, places[row], row)
-    frame(ax, _verdict(row, reason) if title is None else title, names)
-    legend(ax, 1)
-    return ax
+    drawn, _ = validate_rows("X", drawn, np.zeros(len(drawn)))
+    axes: Axes = axes_for(drawn, ax, (6, 5))
+    draw_rows(axes, drawn, c=GREY, alpha=_alpha(drawn), zorder=1)
+    training = len(full) == detector.fitted_.n_training
+    for near, each in zip(explanation.nearest, structures):
+        lines = outlines(each, full) if columns is None else []
+        members = drawn[each.members] if training else drawn[:0]
+        _draw_structure(axes, near, each, members, lines, len(full))
+    name = f"row {at}" if row_name is None else row_name
+    _draw_row(axes, drawn[at], name)
+    title = _decision(name, explanation) if title is None else title
+    finish_axes(axes, title, names if labels is None else labels)
+    add_legend(axes, 1)
+    return axes
 
 
-def _surroundings(
-    ax: Any, X: Floats, full: Floats, reason: Any, found: list[Any], whole: bool, training: bool
+def _draw_structure(
+    ax: Any, near: Nearby, structure: Structure, members: Floats, lines: list[Floats], n: int
 ) -> None:
-    """All points in grey, those of the nearest structures in colour, and their outlines."""
-    faint = 0.25 if X.shape[1] > 3 else 0.6
-    draw(ax, X, c=GREY, alpha=faint, zorder=1)
-    for near, each in zip(reason.nearest, found):
-        colour, style = look_of(near.structure)
-        label = _near_label(near, each)
-        lines = outlines(each, full) if whole else []
-        if training and len(each.members):
-            # The label goes to the outline where there is one.
-            named = {} if lines else {"label": label}
-            look = {"c": colour, "alpha": min(1.0, 2 * faint), "zorder": 2, **named}
-            draw(ax, X[each.members], len(X), **look)
-        elif not lines:
-            ax.plot([], [], "o", color=colour, label=label)
-        for k, line in enumerate(lines):
-            named = {} if k else {"label": label}
-            ax.plot(*line.T, color=colour, ls=style, lw=1.6, zorder=3, **named)
-
-
-def _near_label(near: Any, structure: Any) -> str:
+    """Draw the members of a structure and its outline; n: all points of the plot."""
+    colour, style = style_of(near.structure)
     away = f"{near.sigmas:.3g} sigmas" if np.isfinite(near.sigmas) else "on its wrong side"
-    return f"{structure.family.name} {near.structure}: {away}, {near.support:,} points"
+    label = f"{structure.family.name} {near.structure}: {away}, {near.support:,} points"
+    if len(members):
+        # The label belongs to the outline, if there is one.
+        named = {} if lines else {"label": label}
+        alpha = min(1.0, 2 * _alpha(members))
+        draw_rows(ax, members, n, c=colour, alpha=alpha, zorder=2, **named)
+    elif not lines:
+        ax.plot([], [], "o", color=colour, label=label)
+    for k, line in enumerate(lines):
+        named = {} if k else {"label": label}
+        ax.plot(*line.T, color=colour, ls=style, lw=1.6, zorder=3, **named)
 
 
-def _point(ax: Any, place: Floats, row: int) -> None:
-    """The row itself, large and black; a match or a segment as a thick line."""
-    look = {"color": "black", "label": f"row {row}", "zorder": 6, "mec": "white", "mew": 1.2}
-    if len(place) in (2, 3):
-        coordinates = [[each] for each in place]
-        ax.plot(*coordinates, "o", ms=12, ls="", **look)
+def _alpha(X: Floats) -> float:
+    """Opacity of the other rows: lower for lines, which cover more than points."""
+    return 0.25 if X.shape[1] > 3 else 0.6
+
+
+def _draw_row(ax: Any, values: Floats, name: str) -> None:
+    """Draw the row itself large and black; a match or a segment as a thick line."""
+    style = {"color": "black", "label": name, "zorder": 6, "mec": "white", "mew": 1.2}
+    if len(values) in (2, 3):
+        ax.plot(*values[:, None], "o", ms=12, ls="", **style)
     else:
-        ends = place.reshape(2, -1)
-        ax.plot(*ends.T, "-o", lw=2.5, ms=6, **look)
+        ax.plot(*values.reshape(2, -1).T, "-o", lw=2.5, ms=6, **style)
 
 
-def _verdict(row: int, reason: Any) -> str:
-    word, sign = ("anomalous", ">") if reason.anomalous else ("normal", "≤")
-    return f"row {row} is {word}: score {reason.score:.3f} {sign} {reason.threshold:.3f}"
+def _decision(name: str, explanation: Explanation) -> str:
+    word, sign = ("anomalous", ">") if explanation.anomalous else ("normal", "≤")
+    return f"{name} is {word}: score {explanation.score:.3f} {sign} {explanation.threshold:.3f}"
 
 
-def _one(X: Any, row: int) -> Any:
-    """The row alone, a data frame's as a data frame."""
+def _one_row(X: Any, row: int) -> Any:
+    """The row as a table of one row, a data frame if X is one."""
     return X.iloc[[row]] if hasattr(X, "iloc") else X[row : row + 1]
 
 
-def _checked_row(row: Any, n: int) -> int:
+def _validate_row(row: Any, n: int) -> int:
     try:
         at = index(row)
     except TypeError:
-        raise ValueError(f"row must be a whole number, got {row!r}.") from None
+        raise ValueError(f"row must be an integer, got {row!r}.") from None
     if not 0 <= at < n:
         raise ValueError(f"row must be from 0 to {n - 1}, got {row!r}.")
     return at
 
 
-def _chosen(columns: Sequence[Any], names: list[str] | None, d: int) -> list[int]:
-    """The numbers of the columns."""
+def _column_indices(columns: Sequence[Any], names: list[str] | None, d: int) -> list[int]:
+    """Indices of columns that are given by index or by name."""
     known = names or []
     found = [known.index(each) if each in known else each for each in columns]
-    sound = all(isinstance(each, int | np.integer) and 0 <= each < d for each in found)
-    if not sound or len(found) not in (2, 3):
+    valid = all(isinstance(each, int | np.integer) and 0 <= each < d for each in found)
+    if not valid or len(found) not in (2, 3):
         choice = f"of {known}" if known else f"from 0 to {d - 1}"
         raise ValueError(f"columns must be two or three {choice}, got {columns!r}.")
     return [int(each) for each in found]

@@ -1,148 +1,193 @@
-"""Two images and what was matched between them."""
+"""Two images and the matches between them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..protocols import Floats
+from ..typing import RowsLike
 from ._common import (
     ANOMALOUS,
+    BACKGROUND,
     NORMAL,
-    SCORES,
+    RASTERIZED,
+    add_colour_bar,
+    add_legend,
+    check_2d,
     check_drawable,
-    check_flat,
-    colour_bar,
-    legend,
     new_axes,
     pyplot,
-    span,
+    score_colours,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_matches"]
 
 
 def plot_matches(
-    images: Any,
-    X: Any,
-    values: Any,
-    ax: Any = None,
+    images: Sequence[ArrayLike] | None,
+    X: RowsLike,
+    values: ArrayLike,
+    ax: Axes | None = None,
     *,
     truth: bool = False,
+    threshold: float | None = None,
     title: str = "",
     colorbar: bool = True,
-) -> Any:
-    """Two images side by side, with their matches coloured by anomaly score.
+) -> Axes:
+    """Draw two images side by side, with their matches coloured by anomaly score.
 
-    images: the two pictures, gray (h, w) or RGB (h, w, 3), of any sizes, or None for none;
-    X (n, 4), rows (x1, y1, x2, y2) in pixels; values (n,): scores, high = anomalous, worst
-    drawn last; or, with truth=True, labels, 0 = anomalous. colorbar: say what the colours
-    mean. Returns the axes.
+    Parameters
+    ----------
+    images : two array-likes of shape (h, w) or (h, w, 3), or None
+        The images, grey or RGB, of any sizes; None draws the matches alone.
+    X : array-like of shape (n, 4)
+        The matches, rows (x1, y1, x2, y2) in pixels.
+    values : array-like of shape (n,)
+        Anomaly scores, high = anomalous, the highest on top; with `truth=True` labels,
+        0 = anomalous.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+    truth : bool, default=False
+        Whether `values` are labels.
+    threshold : float or None, default=None
+        Colour scores blue below the threshold and red above it, with strong lines. None spreads
+        the colours over the middle 96 % of the scores.
+    title : str, default=""
+        The title of the axes.
+    colorbar : bool, default=True
+        Add a colour bar, or a legend of the labels.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from piforest.datasets import make_plane_pair
+    >>> from piforest.plots import plot_matches
+    >>> pair = make_plane_pair(2, random_state=0)
+    >>> ax = plot_matches(pair.images, pair.data, pair.target, truth=True)
     """
-    plt = pyplot()
-    X, values = np.asarray(X, np.float64), np.asarray(values)
-    if X.ndim != 2 or X.shape[1] != 4 or values.shape != (len(X),):
+    rows, scores = np.asarray(X, np.float64), np.asarray(values)
+    if rows.ndim != 2 or rows.shape[1] != 4 or scores.shape != (len(rows),):
         raise ValueError(
-            f"the picture takes X (n, 4) and values (n,), got {X.shape} and {values.shape}."
+            "plot_matches takes X (n, 4) and values (n,), got shapes "
+            f"{rows.shape} and {scores.shape}."
         )
-    check_drawable("X", X)
-    check_drawable("values", values)
-    pictures = None if images is None else _checked(images)
-    if ax is None:
-        ax = new_axes(_size(pictures, X))
-    check_flat(ax)
-    width = _draw_images(ax, pictures, X)
+    check_drawable("X", rows)
+    check_drawable("values", scores)
+    pixels = None if images is None else _validate_images(images)
+    axes: Axes = new_axes(_figure_size(pixels, rows)) if ax is None else ax
+    check_2d(axes)
+    offset = _draw_images(axes, pixels, rows)
     if truth:
-        values = (values == 0).astype(float)
-        colours, low, high = plt.matplotlib.colors.ListedColormap([NORMAL, ANOMALOUS]), 0.0, 1.0
+        scores = (scores == 0).astype(float)
+        labels = pyplot().matplotlib.colors.ListedColormap([NORMAL, ANOMALOUS])
+        colours = {"cmap": labels, "vmin": 0.0, "vmax": 1.0}
     else:
-        colours, (low, high) = plt.get_cmap(SCORES), span(values)
-    lines = _draw_lines(ax, X, values, width, {"cmap": colours, "clim": (low, high)})
-    ax.set_title(title, fontsize=10)
-    ax.set_xticks([])
-    ax.set_yticks([])
+        colours = score_colours(scores, threshold)
+    lines = _draw_lines(axes, rows, scores, offset, colours, threshold)
+    axes.set_title(title, fontsize=10)
+    axes.set_xticks([])
+    axes.set_yticks([])
     if truth and colorbar:
-        _name_colours(ax, int(values.sum()), len(values))
+        _add_label_legend(axes, int(scores.sum()), len(scores))
     elif colorbar:
-        colour_bar(ax, lines, values)
-    return ax
+        add_colour_bar(axes, lines, scores, threshold)
+    return axes
 
 
-def _name_colours(ax: Any, wrong: int, n: int) -> None:
+def _add_label_legend(ax: Any, wrong: int, n: int) -> None:
     named = ((NORMAL, f"right: {n - wrong:,} matches"), (ANOMALOUS, f"wrong: {wrong:,} matches"))
     line = pyplot().matplotlib.lines.Line2D
     handles = [line([], [], color=colour, marker="o", label=text) for colour, text in named]
-    legend(ax, 2, handles, below=0.5)
+    add_legend(ax, 2, handles, below=0.5)
 
 
-def _draw_lines(ax: Any, X: Floats, values: Any, width: float, look: dict[str, Any]) -> Any:
-    """The matches, worst last; the more there are, the thinner and fainter."""
+def _draw_lines(
+    ax: Any, X: Floats, values: Any, offset: float, colours: dict[str, Any], threshold: float | None
+) -> Any:
+    """Draw the matches, the highest values last; the more there are, the thinner and fainter."""
     order = np.argsort(values, kind="stable")
-    first, second = X[order, :2], X[order, 2:] + [width, 0]
+    first, second = X[order, :2], X[order, 2:] + [offset, 0]
     thin = float(np.clip(12 / np.sqrt(len(X)), 0.12, 1.3))
-    many = len(X) > 5_000
+    width: Any = 0.9 * thin
+    alpha: Any = 0.6 if len(X) < 1_000 else 0.35
+    if threshold is not None:
+        # Flagged matches, often few among many, must be visible.
+        flagged = values[order] > threshold
+        width = np.where(flagged, max(1.1, width), width)
+        alpha = np.where(flagged, 0.9, alpha / 2)
+    rasterized = len(X) > RASTERIZED
     lines = pyplot().matplotlib.collections.LineCollection(
-        np.stack([first, second], axis=1), lw=0.9 * thin, alpha=0.6 if len(X) < 1_000 else 0.35,
-        array=values[order], rasterized=many, **look,
+        np.stack([first, second], axis=1), lw=width, alpha=alpha, array=values[order],
+        rasterized=rasterized, cmap=colours["cmap"], clim=(colours["vmin"], colours["vmax"]),
     )  # fmt: skip
     ax.add_collection(lines)
-    (low, high), size = look["clim"], max(12 * thin, 3.0)
+    size = max(12 * thin, 3.0)
     for ends in (first, second):
         ax.scatter(
-            *ends.T, c=values[order], s=size, cmap=look["cmap"], vmin=low, vmax=high,
-            linewidths=0.2 if size > 3 else 0, edgecolors="black", zorder=3, rasterized=many,
+            *ends.T, c=values[order], s=size, linewidths=0.2 if size > 3 else 0, zorder=3,
+            edgecolors="black", rasterized=rasterized, **colours,
         )  # fmt: skip
     return lines
 
 
-def _checked(images: Any) -> tuple[Any, Any]:
-    """Two arrays of pixels."""
+def _validate_images(images: Sequence[ArrayLike]) -> tuple[Any, Any]:
     if len(images) != 2:
-        raise ValueError(f"images must be two pictures, got {len(images)}.")
+        raise ValueError(f"images must be two arrays, got {len(images)}.")
     left, right = (np.asarray(image) for image in images)
     for name, image in (("first", left), ("second", right)):
-        gray, colour = image.ndim == 2, image.ndim == 3 and image.shape[2] in (3, 4)
-        if not (gray or colour) or not image.size:
+        grey, colour = image.ndim == 2, image.ndim == 3 and image.shape[2] in (3, 4)
+        if not (grey or colour) or not image.size:
             raise ValueError(
-                f"the {name} image must be gray (h, w) or RGB (h, w, 3), got {image.shape}."
+                f"the {name} image must be grey (h, w) or RGB (h, w, 3), got shape {image.shape}."
             )
     return left, right
 
 
 def _extent(X: Floats, columns: list[int]) -> tuple[float, float]:
-    """How large an image is at least, from the matches in it."""
+    """The least width and height of an image that contains the ends of its matches."""
     across, up = X[:, columns].max(axis=0)
     return max(float(across), 1.0), max(float(up), 1.0)
 
 
-def _size(pictures: Any, X: Floats) -> tuple[float, float]:
-    """A figure as wide as a page and as high as the images need."""
-    if pictures is None:
+def _figure_size(images: Any, X: Floats) -> tuple[float, float]:
+    """The width of a page, and the height that the images need."""
+    if images is None:
         shapes = [_extent(X, [0, 1]), _extent(X, [2, 3])]
     else:
-        shapes = [(image.shape[1], image.shape[0]) for image in pictures]
+        shapes = [(image.shape[1], image.shape[0]) for image in images]
     across, up = sum(shape[0] for shape in shapes), max(shape[1] for shape in shapes)
     return 10.0, float(np.clip(8.8 * up / across + 0.5, 2.0, 9.0))
 
 
-def _draw_images(ax: Any, pictures: Any, X: Floats) -> float:
-    """Draw the two, and say how far the second stands to the right."""
-    if pictures is None:
+def _draw_images(ax: Any, images: Any, X: Floats) -> float:
+    """Draw both images; returns the x coordinate where the second begins."""
+    if images is None:
         (wide, high), (other, up) = _extent(X, [0, 1]), _extent(X, [2, 3])
-        width = 1.04 * wide
-        ax.set_facecolor("#f7f7f7")
-        ax.set_xlim(min(0.0, float(X[:, 0].min())), width + other)
+        offset = 1.04 * wide
+        ax.set_facecolor(BACKGROUND)
+        ax.set_xlim(min(0.0, float(X[:, 0].min())), offset + other)
         ax.set_ylim(max(high, up), min(0.0, float(X[:, [1, 3]].min())))
-        ax.axvline(width, color="#bbbbbb", lw=0.8)
+        ax.axvline(offset, color="#bbbbbb", lw=0.8)
     else:
-        left, right = pictures
-        width = left.shape[1] * 1.02
-        for image, start in ((left, 0.0), (right, width)):
+        left, right = images
+        offset = left.shape[1] * 1.02
+        for image, start in ((left, 0.0), (right, offset)):
             box = (start, start + image.shape[1], image.shape[0], 0)
-            whole = {"vmin": 0, "vmax": 255} if image.dtype == np.uint8 else {}
-            ax.imshow(image, cmap="gray", extent=box, alpha=0.75, **whole)
-        ax.set_xlim(0, width + right.shape[1])
+            limits = {"vmin": 0, "vmax": 255} if image.dtype == np.uint8 else {}
+            ax.imshow(image, cmap="gray", extent=box, alpha=0.75, **limits)
+        ax.set_xlim(0, offset + right.shape[1])
         ax.set_ylim(max(left.shape[0], right.shape[0]), 0)
         for side in ax.spines.values():
             side.set_visible(False)
     ax.set_aspect("equal")
-    return float(width)
+    return float(offset)

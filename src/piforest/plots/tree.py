@@ -2,59 +2,101 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..protocols import Floats
-from ._common import SCORES, axes, check_detector, frame, mark_size, names_of, pyplot
+from ._common import (
+    RASTERIZED,
+    SCORES,
+    axes_for,
+    check_detector,
+    column_names,
+    finish_axes,
+    marker_size,
+    pyplot,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..estimators import VoronoiForest
+
+__all__ = ["plot_tree"]
 
 # With more leaves than this, letters would cover the cells.
-_LETTERED = 60
+_MAX_LETTERS = 60
 
 
-def plot_tree(forest: Any, tree: int = 0, ax: Any = None, *, title: str = "") -> Any:
-    """One tree over points in the plane, as nested Voronoi cells.
+def plot_tree(
+    forest: VoronoiForest, tree: int = 0, ax: Axes | None = None, *, title: str = ""
+) -> Axes:
+    """Draw one tree over points in the plane as nested Voronoi cells.
 
-    forest: a fitted `VoronoiForest` with the Euclidean metric on two columns. The
-    heavier a line, the nearer to the root its split; a leaf's colour and letter (in
-    the order of the path length; none where there are more than 60 leaves) say how soon a
-    point there is isolated. Returns the axes.
+    The heavier a line, the nearer its split is to the root. The colour of a leaf is the path
+    length of points in it; letters follow the same order, for up to 60 leaves.
+
+    Parameters
+    ----------
+    forest : VoronoiForest
+        A forest fitted on two columns with the Euclidean metric.
+    tree : int, default=0
+        The index of the tree.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+    title : str, default=""
+        The title of the axes.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from piforest import VoronoiForest
+    >>> from piforest.plots import plot_tree
+    >>> X = np.random.default_rng(0).normal(size=(27, 2))
+    >>> ax = plot_tree(VoronoiForest("euclidean", random_state=0).fit(X))
     """
-    plt = pyplot()
     check_detector("plot_tree", forest)
-    pool, flat = _plane(forest), forest.forest_.forest
+    pool, flat = _pool(forest), forest.forest_.trees
     if not 0 <= tree < len(flat):
         raise ValueError(f"tree must be from 0 to {len(flat) - 1}, got {tree!r}.")
-    ax = axes(pool, ax, (6, 4.8))
+    axes: Axes = axes_for(pool, ax, (6, 4.8))
+    _draw_tree(axes, pool, flat, tree)
+    axes.margins(0)
+    finish_axes(axes, title, column_names(None, forest))
+    return axes
+
+
+def _draw_tree(ax: Any, pool: Floats, flat: Any, tree: int) -> None:
+    """Draw the cells of leaves and nodes, the points and the colour bar."""
+    plt = pyplot()
     leaves, inner = _cells(pool, flat, tree)
     lengths = np.array([depth + flat.depths[size] for _, depth, size in leaves])
-    shades = plt.Normalize(lengths.min(), lengths.max())
-    colours = plt.get_cmap(f"{SCORES}_r")
+    norm, colours = plt.Normalize(lengths.min(), lengths.max()), plt.get_cmap(f"{SCORES}_r")
     order = np.argsort(lengths, kind="stable")
     for letter, k in zip(_letters(len(leaves)), order):
         cell = leaves[k][0]
-        ax.fill(*cell.T, color=colours(shades(lengths[k])), alpha=0.55, linewidth=0)
-        if len(leaves) <= _LETTERED:
+        ax.fill(*cell.T, color=colours(norm(lengths[k])), alpha=0.55, linewidth=0)
+        if len(leaves) <= _MAX_LETTERS:
             ax.text(*cell.mean(axis=0), letter, ha="center", va="center", fontsize=9)
     for cell, depth in sorted(inner, key=lambda item: -item[1]):
         ax.plot(*np.vstack([cell, cell[:1]]).T, color="#333333", lw=3.2 / 2**depth)
-    size = min(14.0, mark_size(len(pool)))
-    ax.scatter(*pool.T, s=size, c="black", linewidths=0, zorder=3, rasterized=len(pool) > 5_000)
-    ax.margins(0)
-    frame(ax, title, names_of(None, forest))
-    ax.figure.colorbar(
-        plt.cm.ScalarMappable(shades, colours), ax=ax, alpha=0.55, shrink=0.8, label="path length h"
-    )
-    return ax
+    size, rasterized = min(14.0, marker_size(len(pool))), len(pool) > RASTERIZED
+    ax.scatter(*pool.T, s=size, c="black", linewidths=0, zorder=3, rasterized=rasterized)
+    shades = plt.cm.ScalarMappable(norm, colours)
+    ax.figure.colorbar(shades, ax=ax, alpha=0.55, shrink=0.8, label="path length h")
 
 
-def _plane(forest: Any) -> Floats:
-    """The pool (n, 2), whose cells can be drawn."""
+def _pool(forest: Any) -> Floats:
+    """The pool (n, 2), if its cells can be drawn."""
     if hasattr(forest, "embedding_"):
         raise ValueError(
             "plot_tree draws a VoronoiForest('euclidean') fitted on two columns, got a "
-            f"{type(forest).__name__}, whose trees lie in the space of preferences; "
+            f"{type(forest).__name__}, whose trees split the preference space; "
             "plot_heatmap(detector) draws its scores over the plane."
         )
     metric, columns = forest.forest_.metric.name, getattr(forest, "n_features_in_", None)
@@ -72,9 +114,9 @@ def _cells(pool: Floats, flat: Any, tree: int) -> tuple[list[Any], list[Any]]:
     (left, low), (right, high) = pool.min(axis=0) - margin, pool.max(axis=0) + margin
     box = np.array([[left, low], [right, low], [right, high], [left, high]])
     root = flat.roots[tree]
-    leaves, inner, todo = [], [], [(0, box, 0)]
-    while todo:
-        node, cell, depth = todo.pop()
+    leaves, inner, stack = [], [], [(0, box, 0)]
+    while stack:
+        node, cell, depth = stack.pop()
         child = flat.first_child[root + node]
         inner.append((cell, max(0, depth - 1)))
         if child < 0:
@@ -86,7 +128,7 @@ def _cells(pool: Floats, flat: Any, tree: int) -> tuple[list[Any], list[Any]]:
             for other in np.delete(seeds, k, axis=0):
                 part = _nearer(part, seed, other)
             if len(part):
-                todo.append((child + k, part, depth + 1))
+                stack.append((child + k, part, depth + 1))
     return leaves, inner
 
 

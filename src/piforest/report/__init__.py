@@ -1,4 +1,4 @@
-"""The report: one HTML file that needs no other, with the points, the cut and the structures."""
+"""The report: one self-contained HTML file with points, threshold and structures."""
 
 from .write import write_report
 

@@ -1,4 +1,4 @@
-"""What goes on the page: the user's input checked, and which rows are shown."""
+"""The content of the page: validated input, and the rows that are shown."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import Stream, choose
+from ..families import layout_of
 from ..protocols import Floats, Ints
 from ..structures import Structure
-from .columns import bytes_a_row, floats_or_none, unmasked
-from .images import Pixels, checked_image
+from .columns import bytes_per_row, floats_or_none, unmasked
+from .images import Pixels, validate_image
 
-# The view holds at most so many rows, and so many bytes of their values.
-MOST_ROWS = 10_000
-MOST_BYTES = 1_100_000
+# Limits of the view: rows, and bytes of their values.
+MAX_ROWS = 10_000
+MAX_BYTES = 1_100_000
 
 
 @dataclass(frozen=True)
 class Content:
-    """A fitted detector and the rows to show it with."""
+    """A fitted detector and the rows to show."""
 
     detector: Any
-    given: Any
-    """X as the user has it, a data frame say"""
+    input: Any
+    """X as the user passed it, such as a data frame"""
     X: Floats
     """(n, d)"""
     scores: Floats
     """(n,)"""
     names: list[str]
-    """of the columns of X"""
+    """names of the columns of X"""
     columns: dict[str, NDArray[Any]]
-    """name to (n,): the columns of the user's table and those of X that are not among them"""
+    """name to (n,): the columns of the table, and those of X that are not among them"""
     places: list[int]
-    """(d,) where the columns of X are among `columns`"""
+    """(d,) indices of the columns of X in `columns`"""
     rows: Ints
-    """(n,) as the reader counts them"""
+    """(n,) their numbers for the reader"""
     shown: Ints
-    """(m,) which rows are on the page, ascending"""
+    """(m,) indices of the rows on the page, ascending"""
     images: list[Pixels]
     structures: list[Structure]
 
     @property
     def threshold(self) -> float:
-        return -float(self.detector.offset_)
+        return float(self.detector.threshold_)
 
     @property
     def families(self) -> list[Any]:
@@ -54,8 +55,8 @@ class Content:
 
     @property
     def are_matches(self) -> bool:
-        """Are rows (x1, y1, x2, y2), places in two images?"""
-        two = [getattr(family, "views", 1) == 2 for family in self.families]
+        """Whether rows are (x1, y1, x2, y2), points in two images."""
+        two = [layout_of(family).kind == "matches" for family in self.families]
         return self.X.shape[1] == 4 and (bool(self.images) or (bool(two) and all(two)))
 
     @property
@@ -63,32 +64,32 @@ class Content:
         return "matches" if self.are_matches else "points"
 
 
-def gather(
+def build_content(
     detector: Any, X: Any, scores: Any, table: Any, names: Any, rows: Any, images: Any
 ) -> Content:
-    """Check what `write_report` is given, and choose the rows to show."""
+    """Validate the parameters of `write_report` and choose the rows to show."""
     if not hasattr(detector, "anomaly_score"):
         raise ValueError(
-            "detector must be a PreferenceIsolationForest, a PIF or a VoronoiForest, got "
+            "detector must be a PreferenceIsolationForest or a VoronoiForest, got "
             f"{type(detector).__name__}."
         )
-    check_is_fitted(detector, "forest_")
+    check_is_fitted(detector, "fitted_")
     points = _points(X)
     n, d = points.shape
     scores = detector.anomaly_score(X) if scores is None else scores
     scores = _one_each("scores", np.asarray(scores, np.float64), n)
     if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite numbers; leave out the rows that have none.")
-    called = _names(names, X, d, detector)
-    columns, places = _columns(points, called, table)
+        raise ValueError("scores must be finite; remove the rows that have none.")
+    column_names = _names(names, X, d, detector)
+    columns, places = _columns(points, column_names, table)
     rows = np.arange(1, n + 1) if rows is None else np.asarray(rows)
     if rows.dtype.kind not in "iu":
-        raise ValueError(f"rows must hold whole numbers, got dtype {rows.dtype}.")
+        raise ValueError(f"rows must be integers, got dtype {rows.dtype}.")
     pictures = _images(images, d)
     shown = _shown(scores, columns)
     structures = list(getattr(detector, "structures_", []))
     return Content(
-        detector, X, points, scores, called, columns, places,
+        detector, X, points, scores, column_names, columns, places,
         _one_each("rows", rows, n).astype(np.int64), shown, pictures, structures,
     )  # fmt: skip
 
@@ -97,15 +98,14 @@ def _points(X: Any) -> Floats:
     points = np.asarray(X)
     if points.ndim != 2 or points.dtype.kind not in "iufbO" or not points.size:
         raise ValueError(
-            f"X must be a table of numbers (n, d), got shape {points.shape} and dtype "
-            f"{points.dtype}; a report draws points."
+            f"X must be numeric of shape (n, d), got shape {points.shape} and dtype {points.dtype}."
         )
     points = points.astype(np.float64)
     if not np.isfinite(points).all():
         row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
         raise ValueError(
-            f"X must be finite, but its row {row} (from 0) is not; leave out the rows that were "
-            "not scored."
+            f"X must be finite, but row {row} (from 0) is not; remove the rows that were not "
+            "scored."
         )
     return points
 
@@ -119,43 +119,43 @@ def _one_each(name: str, values: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 def _names(names: Any, X: Any, d: int, detector: Any) -> list[str]:
-    """Those given; a data frame's; those of the family's rows, "(x, y, z)" say; or numbered."""
+    """Given names; those of a data frame; those of the family; or numbered ones."""
     if names is None:
         names = getattr(X, "columns", None)
     if names is None:
-        rows = [getattr(models.family, "row", "") for models in getattr(detector, "models_", [])]
-        usual = [row[1:-1].split(", ") for row in rows if row.startswith("(")]
-        names = next((words for words in usual if len(words) == d == len(set(words))), None)
+        layouts = [layout_of(models.family) for models in getattr(detector, "models_", [])]
+        usual = [each.columns for each in layouts if each.columns is not None]
+        names = next((columns for columns in usual if len(columns) == d), None)
     if names is None:
         return ["x", "y", "z"][:d] if d <= 3 else [f"x{k}" for k in range(d)]
-    called = [str(name) for name in names]
-    if len(called) != d or len(set(called)) != d:
-        raise ValueError(f"names must be {d} different names of the columns of X, got {called}.")
-    return called
+    found = [str(name) for name in names]
+    if len(found) != d or len(set(found)) != d:
+        raise ValueError(f"names must be {d} different names of the columns of X, got {found}.")
+    return found
 
 
 def _columns(X: Floats, names: list[str], table: Any) -> tuple[dict[str, NDArray[Any]], list[int]]:
-    """The table's columns, after those columns of X that are not among them, and where X's are."""
-    held = {} if table is None else {str(k): unmasked(v) for k, v in table.columns.items()}
-    for name, values in held.items():
+    """The columns of X that the table lacks, then those of the table; and the indices of X's."""
+    stored = {} if table is None else {str(k): unmasked(v) for k, v in table.columns.items()}
+    for name, values in stored.items():
         if values.shape != (len(X),):
             raise ValueError(
                 f"table must have a row for each of the {len(X)} rows of X, but its column "
-                f"{name!r} has shape {values.shape}; leave out the rows that were not scored."
+                f"{name!r} has shape {values.shape}; remove the rows that were not scored."
             )
-    own, called = {}, []
+    added, used = {}, []
     for k, name in enumerate(names):
-        same = floats_or_none(held[name]) if name in held else None
+        same = floats_or_none(stored[name]) if name in stored else None
         if same is None or not np.array_equal(same, X[:, k]):
-            name = _free(f"{name} (scored)" if name in held else name, held)
-            own[name] = X[:, k]
-        called.append(name)
-    columns = {**own, **held}
+            name = _unused(f"{name} (scored)" if name in stored else name, stored)
+            added[name] = X[:, k]
+        used.append(name)
+    columns = {**added, **stored}
     order = list(columns)
-    return columns, [order.index(name) for name in called]
+    return columns, [order.index(name) for name in used]
 
 
-def _free(name: str, taken: Any) -> str:
+def _unused(name: str, taken: Any) -> str:
     while name in taken:
         name += "'"
     return name
@@ -165,20 +165,20 @@ def _images(images: Any, d: int) -> list[Pixels]:
     if images is None:
         return []
     if len(images) != 2:
-        raise ValueError(f"images must be two pictures, got {len(images)}.")
+        raise ValueError(f"images must be two arrays, got {len(images)}.")
     if d != 4:
         raise ValueError(
             f"images are drawn under matches, rows (x1, y1, x2, y2), but X has {d} columns; "
-            "leave images out."
+            "omit images."
         )
-    return [checked_image(image, which) for which, image in enumerate(images)]
+    return [validate_image(image, which) for which, image in enumerate(images)]
 
 
 def _shown(scores: Floats, columns: dict[str, NDArray[Any]]) -> Ints:
-    """All rows; or the most anomalous half of what the page holds, and a random rest."""
-    # 25 bytes: the score, the row's number, the nearest structure and how far it is.
-    each = 25 + sum(bytes_a_row(values) for values in columns.values())
-    most = max(100, min(MOST_ROWS, int(MOST_BYTES / each)))
+    """All rows; or the most anomalous ones and as many random others, as the page can hold."""
+    # 25 bytes: the score, the number, the nearest structure and its distance.
+    each = 25 + sum(bytes_per_row(values) for values in columns.values())
+    most = max(100, min(MAX_ROWS, int(MAX_BYTES / each)))
     if len(scores) <= most:
         return np.arange(len(scores))
     order = np.argsort(-scores, kind="stable")

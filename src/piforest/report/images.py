@@ -1,4 +1,4 @@
-"""Pictures as data URIs, small enough for a page."""
+"""Images as data URIs, small enough for a page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 Pixels = NDArray[np.uint8]
 
-# A picture takes at most so many bytes, and is at most so wide or high.
-MOST_BYTES = 260_000
-MOST_PIXELS = 1280
+# Limits of an image: bytes of its file, and pixels of its longer side.
+MAX_BYTES = 260_000
+MAX_PIXELS = 1280
 _QUALITIES = (88, 75, 60)
 
 
-def checked_image(image: Any, which: int) -> Pixels:
-    """(h, w) or (h, w, 3) bytes; floats are taken to be from 0 to 1."""
+def validate_image(image: Any, which: int) -> Pixels:
+    """(h, w) or (h, w, 3) bytes; floats are from 0 to 1."""
     pixels = np.asarray(image)
     if pixels.ndim == 3 and pixels.shape[2] in (1, 4):
         pixels = pixels[..., 0] if pixels.shape[2] == 1 else pixels[..., :3]
@@ -32,7 +32,7 @@ def checked_image(image: Any, which: int) -> Pixels:
     if pixels.dtype.kind == "f":
         pixels = np.clip(np.nan_to_num(pixels) * 255 + 0.5, 0, 255)
     elif pixels.dtype.kind not in "iub":
-        raise ValueError(f"images[{which}] must hold numbers, got dtype {pixels.dtype}.")
+        raise ValueError(f"images[{which}] must be numeric, got dtype {pixels.dtype}.")
     elif pixels.dtype.kind == "b":
         pixels = pixels * np.uint8(255)
     elif pixels.dtype == np.uint16:
@@ -41,14 +41,14 @@ def checked_image(image: Any, which: int) -> Pixels:
 
 
 def image_data(pixels: Pixels) -> dict[str, Any]:
-    """The size that coordinates refer to, and the picture, which may have fewer pixels."""
+    """The size that coordinates refer to, and the image, which may be scaled down."""
     height, width = pixels.shape[:2]
     return {"width": width, "height": height, "uri": _uri(pixels)}
 
 
 def _uri(pixels: Pixels) -> str:
     jpeg = _jpeg_writer()
-    shrink = -(-max(pixels.shape[:2]) // MOST_PIXELS)
+    shrink = -(-max(pixels.shape[:2]) // MAX_PIXELS)
     while True:
         small = _shrunk(pixels, shrink)
         if jpeg is None:
@@ -57,15 +57,15 @@ def _uri(pixels: Pixels) -> str:
             kind = "jpeg"
             for quality in _QUALITIES:
                 data = jpeg(small, quality)
-                if len(data) <= MOST_BYTES:
+                if len(data) <= MAX_BYTES:
                     break
-        if len(data) <= MOST_BYTES:
+        if len(data) <= MAX_BYTES:
             return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
         shrink += 1
 
 
 def _shrunk(pixels: Pixels, factor: int) -> Pixels:
-    """Means of squares of pixels; what does not fill a square at the edge repeats it."""
+    """The image scaled down by block means; the edge is repeated to fill the last blocks."""
     if factor == 1:
         return pixels
     height, width = pixels.shape[:2]
@@ -78,7 +78,7 @@ def _shrunk(pixels: Pixels, factor: int) -> Pixels:
 
 
 def _jpeg_writer() -> Callable[[Pixels, int], bytes] | None:
-    """Pillow's, or OpenCV's; None where neither is installed."""
+    """The writer of Pillow or OpenCV; None if neither is installed."""
     try:
         import PIL.Image  # noqa: F401
 
@@ -111,7 +111,7 @@ def _by_opencv(pixels: Pixels, quality: int) -> bytes:
 
 
 def _png(pixels: Pixels) -> bytes:
-    """Each row as differences to the one above, which a picture's usually are small."""
+    """A PNG file; rows are stored as differences to the one above, which are usually small."""
     height, width = pixels.shape[:2]
     flat = pixels.reshape(height, -1)
     above = np.vstack([np.zeros_like(flat[:1]), flat[:-1]])

@@ -1,4 +1,4 @@
-"""The page: a template, its style and script inside, and what they may load: nothing."""
+"""The page: a template with style and script inside, and a policy that lets it load nothing."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from functools import cache
 from importlib.resources import files
 
 from .content import Content
-from .parts import anomalous_rows, escaped, headline, settings, structures, tiles
+from .parts import anomalous_rows, escape, headline, settings, structures, tiles
 from .payload import payload
 
-# In the order in which they build on one another.
+# In the order of their dependencies.
 SCRIPTS = (
-    "data", "state", "theme", "camera", "looks", "draw", "axes", "scene", "rows", "view",
+    "data", "state", "theme", "camera", "styles", "draw", "axes", "scene", "rows", "view",
     "histogram", "threshold", "download", "main",
 )  # fmt: skip
 
 
-def page_of(
+def render_page(
     content: Content, title: str, source: str, command: str, seconds: float | None, date: str
 ) -> str:
-    """The whole text of the page."""
-    fields = fields_of(content, title, source, command, seconds, date)
+    """The text of the page."""
+    fields = template_fields(content, title, source, command, seconds, date)
     return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], static("page.html"))
 
 
-def fields_of(
+def template_fields(
     content: Content, title: str, source: str, command: str, seconds: float | None, date: str
 ) -> dict[str, str]:
-    """Name to text: what the template leaves open."""
+    """The fields of the template, name to text."""
     style, script = static("report.css"), _script()
     origin = [part for part in (source, date) if part]
     return {
         "policy": _policy(style, script),
-        "title": escaped(title or "Anomaly report"),
-        "origin": escaped(" · ".join(origin)),
+        "title": escape(title or "Anomaly report"),
+        "origin": escape(" · ".join(origin)),
         "style": style,
         "layout": "matches" if content.are_matches else "points",
         "headline": headline(content),
@@ -53,19 +53,19 @@ def fields_of(
 
 @cache
 def static(name: str) -> str:
-    """A file of the page's own."""
+    """The text of a file in `static`."""
     return files(__package__).joinpath("static", name).read_text("utf-8")
 
 
 @cache
 def _script() -> str:
-    """All scripts as one, in a scope of their own."""
+    """All scripts in one function scope."""
     parts = "\n".join(static(f"{name}.js") for name in SCRIPTS)
     return f'\n(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def _policy(style: str, script: str) -> str:
-    """Only this style and this script, and pictures that are in the page."""
+    """Content security policy: only this style, this script and embedded images."""
     return (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -78,14 +78,14 @@ def _hash(text: str) -> str:
 
 
 def _left_out(content: Content) -> str:
-    """Which rows the view shows, where it does not show all."""
+    """Which rows the view shows, if not all."""
     shown, total = len(content.shown), len(content.X)
     if shown == total:
         return ""
     return (
         f'<p class="note" id="left-out">The view shows {shown:,} of {total:,} {content.noun}: the '
-        f"most anomalous {shown // 2:,} and a random choice of the others. Counts and histogram "
-        "are those of all.</p>"
+        f"most anomalous {shown // 2:,} and a random sample of the others. Counts and histogram "
+        f"include all {content.noun}.</p>"
     )
 
 

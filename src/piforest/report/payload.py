@@ -1,4 +1,4 @@
-"""The numbers that the page's script works with, as JSON."""
+"""The data of the page's script, as JSON."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 
 from ..protocols import Floats
 from ..structures import REACH, Structure, relative_distances
-from .columns import column, counts, encoded, numbers
+from .columns import column, counts, encode, numbers
 from .content import Content
 from .images import image_data
 
-# So many structures, the most striking ones, are listed and can be drawn.
-MOST_STRUCTURES = 24
-# Points of all outlines together; a cylinder has 1,300.
+# The strongest structures that are listed and can be drawn.
+MAX_STRUCTURES = 24
+# Points of all outlines together; a cylinder has 1,300 of them.
 _OUTLINE_POINTS = 20_000
-# The cut moves in steps of a power of ten: between 1,000 and 10,000 of them.
+# The threshold moves in 1,000 to 10,000 steps of a power of ten.
 _STEPS = 1000
 
 
 def payload(content: Content, source: str) -> str:
-    """JSON without a character that HTML could take for markup."""
+    """JSON without characters that are markup in HTML."""
     data = {
         "total": len(content.X),
         "noun": content.noun,
         "columns": [column(k, v[content.shown]) for k, v in content.columns.items()],
         "scores": numbers(content.scores[content.shown]),
         "rows": numbers(content.rows[content.shown].astype(np.float64)),
-        "cut": cut_table(content.scores, content.threshold),
+        "thresholds": threshold_table(content.scores, content.threshold),
         "view": _view(content),
         "structures": _structures(content),
         "images": [image_data(image) for image in content.images],
@@ -44,14 +44,12 @@ def payload(content: Content, source: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def cut_table(scores: Floats, threshold: float) -> dict[str, Any]:
-    """How many scores lie above each cut k / scale, from the first k on, and above the threshold.
-
-    Exact for all points, however many are on the page.
-    """
+def threshold_table(scores: Floats, threshold: float) -> dict[str, Any]:
+    """How many scores lie above each threshold k / scale, from the first k on, and above the
+    detector's; of all points, however many are on the page."""
     low, high = float(scores.min()), float(scores.max())
     wide = high - low
-    # A threshold far outside stays reachable by its button only.
+    # A threshold far outside of the scores can be reached by the reset button only.
     low = min(low, max(threshold, low - wide))
     high = max(high, min(threshold, high + wide))
     wide = high - low if high > low else max(abs(high), 1e-300)
@@ -59,10 +57,10 @@ def cut_table(scores: Floats, threshold: float) -> dict[str, Any]:
     first, last = int(np.floor(low * scale)), int(np.ceil(high * scale))
     if first / scale >= low:
         first -= 1
-    cuts = np.arange(first, last + 1) / scale
-    above = len(scores) - np.searchsorted(np.sort(scores), cuts, side="right")
+    steps = np.arange(first, last + 1) / scale
+    above = len(scores) - np.searchsorted(np.sort(scores), steps, side="right")
     return {
-        "threshold": threshold,
+        "initial": threshold,
         "flagged": int(np.sum(scores > threshold)),
         "scale": float(scale),
         "first": first,
@@ -71,27 +69,27 @@ def cut_table(scores: Floats, threshold: float) -> dict[str, Any]:
 
 
 def _view(content: Content) -> dict[str, Any]:
-    """What to draw first, and whether one unit is as long along every axis."""
+    """The initial view, and whether its axes have equal units."""
     equal = content.are_matches or (
         bool(content.families)
         and all("rotation" in getattr(each, "symmetries", ()) for each in content.families)
     )
     places = content.places
-    # Six columns are points in space with normals, or pairs of points in space.
+    # Six columns are 3D points with normals, or pairs of 3D points.
     mode = "matches" if content.are_matches else "3d" if len(places) in (3, 6) else "2d"
     return {"mode": mode, "places": places, "equal": equal}
 
 
 def _structures(content: Content) -> list[dict[str, Any]]:
-    """For each structure lines to draw, as rows of the columns of X with nan between them.
+    """The outline of each structure: points with a row of nan between polylines.
 
-    They are told from the points' lowest corner on, so that short floats are exact enough also
-    for points that are far from zero, as those of maps are.
+    They are relative to the lowest corner of X, so that float32 is precise enough for points
+    that are far from zero, as on maps.
     """
     low, high = content.X.min(axis=0), content.X.max(axis=0)
     left = _OUTLINE_POINTS
     found: list[dict[str, Any]] = []
-    for each in content.structures[:MOST_STRUCTURES]:
+    for each in content.structures[:MAX_STRUCTURES]:
         lines = _outline(each, low, high)
         size = 0 if lines is None else len(lines)
         if lines is None or size == 0 or size > left or not np.isfinite(lines).any():
@@ -99,12 +97,12 @@ def _structures(content: Content) -> list[dict[str, Any]]:
             continue
         left -= size
         corner = low[: lines.shape[1]]
-        found.append({"outline": encoded(lines - corner, "f32"), "corner": corner.tolist()})
+        found.append({"outline": encode(lines - corner, "f32"), "corner": corner.tolist()})
     return found
 
 
 def _outline(structure: Structure, low: Floats, high: Floats) -> Floats | None:
-    """(points, columns) or None where the family draws nothing in these columns."""
+    """(points, columns), or None if the family has no outline in these columns."""
     family = structure.family
     needed = getattr(family, "n_features", None)
     if needed not in (None, len(low)) or not hasattr(family, "outline"):
@@ -117,8 +115,8 @@ def _outline(structure: Structure, low: Floats, high: Floats) -> Floats | None:
 
 
 def _nearest(content: Content) -> dict[str, Any]:
-    """Of each shown row the nearest listed structure, and how many of its sigmas away it is."""
-    structures = content.structures[:MOST_STRUCTURES]
+    """The nearest listed structure of each shown row, and the distance in its sigmas."""
+    structures = content.structures[:MAX_STRUCTURES]
     if not structures:
         return {"nearest": None, "sigmas": None}
     distances = relative_distances(content.X[content.shown], structures)
@@ -126,11 +124,11 @@ def _nearest(content: Content) -> dict[str, Any]:
     sigmas = 2 * distances[np.arange(len(nearest)), nearest]
     return {
         "nearest": counts(nearest),
-        "sigmas": encoded(np.minimum(sigmas, 1e30), "f32"),
+        "sigmas": encode(np.minimum(sigmas, 1e30), "f32"),
     }
 
 
 def file_stem(source: str) -> str:
-    """How the names of downloads begin."""
+    """The first part of the names of downloads."""
     stem = re.sub(r"[^\w.-]+", "_", PurePath(source).stem, flags=re.ASCII).strip("_.")
     return stem[:60] or "points"

@@ -1,1 +1,1 @@
-"""What the paper's experiments are made of."""
+"""The experiments of the paper: baselines, tables, figures and pages; and the gallery."""

@@ -1,6 +1,6 @@
-"""What the paper compares PIF with, in the ambient space and on preferences.
+"""The baselines of the paper, in the ambient space and on preferences.
 
-Every function gives anomaly scores, high = anomalous, of the rows it is given.
+Every function returns the anomaly scores of its rows, high = anomalous.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from .._validation import check_integer
 from ..forest.path_length import expected_depth, height_limit
 from ..metrics import get_metric
 from ..protocols import Floats
+from ..typing import RandomStateLike, RowsLike
 
 
-def distance_table(X: Any, metric: str) -> Floats:
+def distance_table(X: RowsLike, metric: str) -> Floats:
     """Distances (n, n) between rows, computed once for every k of LOF."""
     return get_metric(metric).pairwise(X, X)
 
@@ -36,45 +37,44 @@ def lof(D: Floats, k: int) -> Floats:
 
 
 def isolation_forest(
-    X: Any, *, n_estimators: int = 100, max_samples: int = 256, random_state: int = 0
+    X: RowsLike, *, n_estimators: int = 100, max_samples: int = 256, random_state: int = 0
 ) -> Floats:
-    """scikit-learn's isolation forest, iFor in the paper; faster on dense rows than on sparse."""
-    X = _dense(X)
+    """Isolation forest of scikit-learn, iFor in the paper; dense rows are faster than sparse."""
+    rows = _dense(X)
     forest = IsolationForest(
         n_estimators=n_estimators,
-        max_samples=min(max_samples, X.shape[0]),
+        max_samples=min(max_samples, rows.shape[0]),
         random_state=random_state,
     )
-    return np.asarray(-forest.fit(X).score_samples(X))
+    return np.asarray(-forest.fit(rows).score_samples(rows))
 
 
 def extended_isolation_forest(
-    X: Any,
+    X: RowsLike,
     *,
     n_estimators: int = 100,
     max_samples: int = 256,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     n_jobs: int | None = None,
 ) -> Floats:
     """Extended isolation forest, EiFor in the paper: splits by random hyperplanes.
 
-    X (n, d) is dense or SciPy sparse, and made dense; preferences then take a byte an
-    entry. The trees are not kept: in a preference space each of their nodes has as many
-    numbers as there are models.
+    Sparse rows are converted to dense ones; preferences take one byte per entry. The trees are
+    not stored: in a preference space, each node has as many numbers as there are models.
 
     References
     ----------
     S. Hariri, M. Carrasco Kind, R. J. Brunner, "Extended Isolation Forest", 2018.
     """
-    X = _bytes_or_numbers(X)
-    psi = min(check_integer("max_samples", max_samples, 2), len(X))
+    rows = _bytes_or_numbers(X)
+    psi = min(check_integer("max_samples", max_samples, 2), len(rows))
     depths = expected_depth(psi, 2)
     stream = Stream.from_random_state(random_state).child("hyperplanes")
     lengths = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_path_lengths)(X, stream.child(tree), psi, depths)
+        delayed(_path_lengths)(rows, stream.child(tree), psi, depths)
         for tree in range(check_integer("n_estimators", n_estimators, 1))
     )
-    scores = np.empty(len(X))
+    scores = np.empty(len(rows))
     trees.scores(np.column_stack(lengths), depths[psi], scores)
     return scores
 
@@ -84,7 +84,7 @@ def _dense(X: Any) -> Any:
 
 
 def _bytes_or_numbers(X: Any) -> Any:
-    """Dense float64 rows, or fixed-point preferences as bytes: hyperplanes know no unit."""
+    """Dense float64 rows, or fixed-point preferences as bytes: the scale does not matter."""
     X = _dense(X)
     if X.dtype == np.float32 and X.min() >= 0 and X.max() <= 1:
         steps = np.rint(X * UNIT).astype(np.int8)

@@ -1,5 +1,4 @@
-"""What goes past the paper, put to the test: on its sets, and on scenes that nothing was
-chosen on."""
+"""Evaluation of what goes beyond the paper, on its datasets and on held-out scenes."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from ..datasets import (
 )
 from ..datasets.published import SYNTHETIC2D, data_file
 from ..datasets.resample import fit_circle, fit_line
-from ..estimators import PIF, PreferenceIsolationForest
+from ..estimators import PreferenceIsolationForest
 from ..protocols import Floats
 from ..structures import relative_distances
 from .run import Cell, compute
@@ -35,9 +34,9 @@ PLAIN, KNOWN, FREE = "PIF", "sigma known", "sigma free"
 ABLATIONS: dict[str, dict[str, Any]] = {
     "without local samples": {"sampler": "uniform"},
     "with one sigma": {"scale": "fixed"},
-    "with own widths": {"scale": "own"},
+    "with a sigma per model": {"scale": "per_model"},
     "without weights": {"weighting": "none"},
-    "with own votes": {"own_votes": True},
+    "with in-sample preferences": {"in_sample_preferences": True},
     "with depths": {"path": "depth"},
 }
 WRONG = {f"{name}, sigma {sign}": (name, factor)
@@ -47,21 +46,21 @@ VARIANTS = (PLAIN, KNOWN, FREE, *ABLATIONS, *WRONG)
 
 FAMILIES = ("line", "circle", "homography", "fundamental")
 SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 0.8)
-# Only in the plane, where a scene can be built structure by structure.
+# Only in the plane, where scenes are built structure by structure.
 STRESSES = ("90 %", "unequal noise", "clustered anomalies", "times 1000")
 HALVES = (200, 400, 1600)
 SCENES = 20
-_FARTHEST = 8.0  # half-widths within which a normal point is given to a structure
+_FARTHEST = 8.0  # half-widths within which a normal point is assigned to a structure
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One detector on one set or scene: everything that its cell depends on."""
+    """One detector on one dataset or scene, with everything that the result depends on."""
 
     kind: str
     """ "set", "share", "scene" or "halves" """
     dataset: str
-    """a set, or the family of a scene"""
+    """a dataset, or the family of a scene"""
     condition: str
     variant: str
     run: int
@@ -72,16 +71,16 @@ class Trial:
 
     @property
     def key(self) -> str:
-        words = (self.part, self.kind, self.dataset, self.condition, self.variant, str(self.run))
-        return "-".join("".join(c if c.isalnum() or c == "." else "_" for c in w) for w in words)
+        parts = (self.part, self.kind, self.dataset, self.condition, self.variant, str(self.run))
+        return "-".join("".join(c if c.isalnum() or c == "." else "_" for c in p) for p in parts)
 
     @property
     def random_state(self) -> int:
-        """The same points and samples for all variants of one run."""
+        """The same for all variants of one run: they use the same points and samples."""
         path = (self.part, self.kind, self.dataset, self.condition, self.run)
         return int(Stream(self.seed).child(*path).key % 2**31)
 
-    def is_whole(self, cell: Cell) -> bool:
+    def is_complete(self, cell: Cell) -> bool:
         return all(isinstance(value, float) for value in cell["values"].values())
 
     def settings(self) -> dict[str, Any]:
@@ -89,7 +88,8 @@ class Trial:
 
 
 def set_trials(names: Sequence[str], runs: int, seed: int) -> list[Trial]:
-    """All variants on the paper's sets; the real ones, whose points are fixed, half as often."""
+    """All variants on the datasets of the paper; half as many runs on the real ones, whose points
+    are fixed."""
     return [
         Trial("set", name, "", variant, run, seed, digest(data_file(name)))
         for name in names
@@ -111,7 +111,7 @@ def share_trials(
 
 
 def scene_trials(scenes: int, seed: int) -> list[Trial]:
-    """Ours and PIF with the true sigma, on made scenes."""
+    """Our default, and PIF with the true sigma, on synthetic scenes."""
     conditions = {
         family: [*(f"{100 * share:g} %" for share in SHARES), *(STRESSES if at < 2 else ())]
         for at, family in enumerate(FAMILIES)
@@ -135,12 +135,12 @@ def scene_trials(scenes: int, seed: int) -> list[Trial]:
 @compute.register
 def _(trial: Trial) -> Cell:
     with warnings.catch_warnings():
-        # Of a wrong sigma, which is the point of some trials.
+        # Some trials have a wrong sigma on purpose.
         warnings.simplefilter("ignore", UserWarning)
-        return _tried(trial)
+        return _run_trial(trial)
 
 
-def _tried(trial: Trial) -> Cell:
+def _run_trial(trial: Trial) -> Cell:
     X, y, family, sigma = _points(trial)
     start = time.process_time()
     if trial.kind == "halves":
@@ -150,7 +150,7 @@ def _tried(trial: Trial) -> Cell:
         if trial.kind == "set":
             n_models = table_of(trial.dataset).models_per_point * len(X)
         detector = _detector(trial, family, sigma, n_models).fit(X)
-        values = _judged(detector, X, y, trial.variant == FREE and trial.kind != "share")
+        values = _evaluate(detector, X, y, trial.variant == FREE and trial.kind != "share")
         values["sigma"] = detector.sigma_ / sigma
         if trial.dataset in SYNTHETIC2D and trial.kind == "set":
             values["oracle"] = float(roc_auc_score(y == 0, _oracle(X, y, family)))
@@ -162,15 +162,15 @@ def _detector(trial: Trial, family: str, sigma: float, n_models: Any) -> Any:
     common = {"n_models": n_models, "random_state": trial.random_state}
     name, factor = WRONG.get(trial.variant, (trial.variant, 1.0))
     if name == PLAIN:
-        return PIF(family, sigma=sigma * factor, **common)
+        return PreferenceIsolationForest.paper(family, sigma=sigma * factor, **common)
     if name == KNOWN:
         return PreferenceIsolationForest(family, sigma=sigma * factor, **common)
     return PreferenceIsolationForest(family, **common, **ABLATIONS.get(name, {}))
 
 
-def _judged(detector: Any, X: Floats, y: Any, everything: bool) -> dict[str, float]:
-    """AUC; and of the labels F1, the best F1 of any threshold, the share flagged, and how well
-    structures are told apart."""
+def _evaluate(detector: Any, X: Floats, y: Any, everything: bool) -> dict[str, float]:
+    """The AUC; and F1 of the labels, the best F1 of any threshold, the share of flagged points,
+    and the errors of structures."""
     anomalous, flagged = y == 0, detector.labels_ == -1
     values: dict[str, float] = {}
     if anomalous.any():
@@ -197,8 +197,8 @@ def _best_f1(truth: Any, scores: Floats) -> float:
 
 
 def _misclassified(detector: Any, X: Floats, y: Any) -> tuple[float, float]:
-    """The misclassification error, anomalies a class of their own and structures matched in the
-    best way, and how many structures too many were found."""
+    """The misclassification error, with anomalies as one class and the best assignment of
+    structures, and the number of structures minus the true number."""
     structures = detector.structures_
     found = np.zeros(len(X), np.int64)
     if structures:
@@ -212,7 +212,7 @@ def _misclassified(detector: Any, X: Floats, y: Any) -> tuple[float, float]:
 
 
 def _oracle(X: Floats, y: Any, family: str) -> Floats:
-    """Distance to the nearest of the true structures, fitted to their own points."""
+    """Distance to the nearest true structure, fitted to its points."""
     distances = []
     for label in range(1, y.max() + 1):
         if family == "line":
@@ -225,7 +225,7 @@ def _oracle(X: Floats, y: Any, family: str) -> Floats:
 
 
 def _halves(trial: Trial, X: Floats, y: Any, family: str) -> dict[str, float]:
-    """Fit on a random half: shares of flagged normal points and anomalies in both halves."""
+    """Fit a random half: shares of flagged normal points and anomalies in both halves."""
     rng = np.random.default_rng(trial.random_state)
     fitted = rng.permutation(len(X)) % 2 == 0
     detector = PreferenceIsolationForest(family, random_state=trial.random_state).fit(X[fitted])
@@ -258,8 +258,8 @@ def _points(trial: Trial) -> tuple[Floats, Any, str, float]:
 def scene(
     family: str, condition: str, seed: int, halves: bool = False
 ) -> tuple[Floats, Any, str, float]:
-    """A made scene: 2 to 6 structures (4 at most for matches) of 40 to 200 points, noise
-    log-uniform; or, for halves, 4 of equal size."""
+    """A synthetic scene: 2 to 6 structures (at most 4 for matches) of 40 to 200 points with
+    log-uniform noise; for halves, 4 of equal size."""
     rng = np.random.default_rng(seed)
     if halves:
         sizes, noise, share = [round(0.7 * int(condition) / 4)] * 4, 0.01, 0.3
@@ -270,8 +270,8 @@ def scene(
     if family in ("homography", "fundamental"):
         make = make_plane_pair if family == "homography" else make_motion_pair
         sizes, noise = sizes[:4], 100 * noise
-        made = make(len(sizes), sizes=sizes, noise=noise, anomaly_share=share, random_state=seed)
-        return made.data, made.target, family, noise
+        pair = make(len(sizes), sizes=sizes, noise=noise, anomaly_share=share, random_state=seed)
+        return pair.data, pair.target, family, noise
     X, y, noise = _in_the_plane(family, condition, sizes, noise, share, seed, rng)
     return X, y, family, noise
 
@@ -282,16 +282,16 @@ def _in_the_plane(
     make = make_lines if family == "line" else make_circles
     common: dict[str, Any] = {"anomaly_share": share, "random_state": seed}
     if condition == "unequal noise":
-        # One structure at a time, each with a noise of its own, a factor of e either way.
+        # The noise of each structure differs by a factor of up to e.
         noises = noise * np.exp(rng.uniform(-1, 1, len(sizes)))
         every = make(len(sizes), sizes=sizes, noise=0.0, **common)
         X, y = every.data, every.target
         X = X + np.append(0.0, noises)[y][:, None] * rng.normal(size=X.shape)
         return X, y, noise
-    made = make(len(sizes), sizes=sizes, noise=noise, **common)
-    X, y = made.data, made.target
+    generated = make(len(sizes), sizes=sizes, noise=noise, **common)
+    X, y = generated.data, generated.target
     if condition == "clustered anomalies":
-        # Half of them in three blobs.
+        # Half of the anomalies are in three clusters.
         at = np.flatnonzero(y == 0)[::2]
         centres = rng.uniform(X.min(axis=0), X.max(axis=0), (3, 2))
         X[at] = centres[rng.integers(3, size=len(at))] + rng.normal(0, 0.05, (len(at), 2))

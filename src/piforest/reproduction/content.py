@@ -1,4 +1,4 @@
-"""What the pages say, in the order of the paper's experimental section."""
+"""The content of the page, in the order of the experiments in the paper."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import platform
 from importlib.metadata import version
 
 from .. import __version__
-from .account import (
+from .curves import share_grids, variants_grid
+from .differences import (
     MARGIN,
     conclusions,
     kernels,
+    reversed_rankings,
     shortfalls,
     structure_sizes,
     surpluses,
-    upside_down,
 )
-from .curves import share_grids, variants_grid
 from .page import Block, Heading, Picture, Text
 from .run import Cell
 from .settings import (
@@ -31,12 +31,12 @@ from .settings import (
 from .tables import (
     Grid,
     auc_grid,
+    cells_of,
     difference,
     entries,
-    made,
     neighbours_grid,
-    of,
     settings_grid,
+    tables_with_cells,
     widths_grid,
 )
 
@@ -58,18 +58,18 @@ def content(cells: list[Cell], pictures: dict[str, Picture], seed: int) -> list[
 
 
 def _summary(cells: list[Cell]) -> list[Block]:
-    tables = made(cells)
+    tables = tables_with_cells(cells)
     runs = len({cell["settings"]["run"] for cell in cells})
     covered = [(table, entries(table, cells)) for table in tables]
-    whole = len(tables) == len(TABLES) and all(len(f) > len(t.sets) for t, f in covered)
+    complete = len(tables) == len(TABLES) and all(len(f) > len(t.sets) for t, f in covered)
     intro = Text(
         "F. Leveni, L. Magri, G. Boracchi, C. Alippi, “PIF: Anomaly detection via preference "
         "embedding”, ICPR 2020: "
         + (
-            "its tables and figures, measured anew, with the printed numbers beside ours."
-            if whole
-            else "a part of its tables and figures, measured anew; the rest was not asked for, or "
-            "its data are not at hand."
+            "its tables and figures, reproduced, with the published numbers beside ours."
+            if complete
+            else "a part of its tables and figures, reproduced; the others were not selected, or "
+            "their data are not available."
         )
     )
     rows = []
@@ -91,8 +91,8 @@ def _summary(cells: list[Cell]) -> list[Block]:
             )
     if not rows:
         return [intro]
-    head = ["mean AUC of PIF", "sets", "ours", "printed", "difference", f"lower by > {MARGIN}"]
-    title = f"In short, {runs} run{'s' if runs > 1 else ''} of each set"
+    head = ["mean AUC of PIF", "sets", "ours", "published", "difference", f"lower by > {MARGIN}"]
+    title = f"Summary, {runs} run{'s' if runs > 1 else ''} of each set"
     return [intro, Grid(title, head, rows)]
 
 
@@ -103,33 +103,33 @@ def _method(cells: list[Cell], pictures: dict[str, Picture], seed: int) -> list[
         libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
         blocks.append(
             Text(
-                f"- Made by `piforest reproduce`, version {__version__}, with seed {seed}: "
+                f"- Created by `piforest reproduce`, version {__version__}, with seed {seed}: "
                 f"{len(cells)} cells in {cpu:.0f} CPU seconds.\n"
                 f"- Python {platform.python_version()}, {libraries}; {platform.machine()}, "
                 f"{os.cpu_count()} cores.\n"
-                "- Forests have t = 100 trees of ψ = 256 points (or n, where there are fewer) and "
-                "b = 2. Models are drawn uniformly: 10 n on the 2D sets, 6 n on image pairs. Run "
-                "r on a set draws all its random numbers from (seed, table, set, r), and from the "
-                "share of anomalies where that varies.\n"
-                "- σ is the true noise of each 2D set, around its own least-squares structures "
+                "- Forests have t = 100 trees of ψ = 256 points (n, if there are fewer) and b = 2. "
+                "Minimal samples are drawn uniformly: 10 n on the 2D sets, 6 n on image pairs. The "
+                "random numbers of run r on a set depend on (seed, table, set, r), and on the "
+                "share of anomalies if that varies.\n"
+                "- σ is the true noise of each 2D set around its least-squares structures "
                 f"({', '.join(f'{s} {sigma_of(s):g}' for s in TABLES['synthetic'].sets)}), and "
-                f"{PIXELS:g} pixels for every image pair: one value for homographies and "
-                "fundamental matrices, not tuned set by set.\n"
+                f"{PIXELS:g} pixels for all image pairs: one value for homographies and "
+                "fundamental matrices, not tuned for each set.\n"
                 "- Residuals are geometric: distance to the line or circle, symmetric transfer "
                 "error (homographies), Sampson distance (fundamental matrices, 8 points). The "
-                "kernel is exp(-r² / 2σ²), cut at 3 σ; degenerate samples are drawn again.\n"
-                "- All methods of a run see the same points and the same models.\n"
-                "- unihouse is the real set with 2,084 matches. The row that the paper prints is "
-                "nearly that of johnsonb, whose file the authors published under both names. "
-                "Repeated matches are kept; samples that hold one twice are degenerate."
+                "kernel is exp(-r² / 2σ²), cut off at 3 σ; degenerate samples are drawn again.\n"
+                "- All methods of a run use the same points and the same models.\n"
+                "- unihouse is the set with 2,084 matches. Its row in the paper is nearly that of "
+                "johnsonb, whose file the authors published under both names. Repeated matches "
+                "are kept; samples that contain one twice are degenerate."
             )
         )
         blocks.append(
             Text(
-                "In the tables: mean AUC ± standard deviation over the runs, (printed number, "
-                "difference). Underlined, the best of the row; bold, the best and better than "
-                "every competitor in the same embedding by a paired t-test at 0.05 (of three runs "
-                "at least)."
+                "In the tables: mean AUC ± standard deviation over the runs (published number, "
+                "difference). Underlined: the best of the row. Bold: the best, and better than "
+                "every other method in the same embedding by a paired t-test at 0.05 (with at "
+                "least three runs)."
             )
         )
     return [Heading("Method and settings"), *blocks] if blocks else []
@@ -137,9 +137,9 @@ def _method(cells: list[Cell], pictures: dict[str, Picture], seed: int) -> list[
 
 def _synthetic(cells: list[Cell], pictures: dict[str, Picture]) -> list[Block]:
     blocks: list[Block] = [*_shown(pictures, "sets")]
-    if of("synthetic", cells):
+    if cells_of("synthetic", cells):
         paper, files = published_sizes(), structure_sizes()
-        rows = [[name, paper[name], files.get(name, "not at hand")] for name in paper]
+        rows = [[name, paper[name], files.get(name, "not available")] for name in paper]
         blocks.append(
             Grid("Points on the structures", ["", "in the paper", "in the published files"], rows)
         )
@@ -148,31 +148,31 @@ def _synthetic(cells: list[Cell], pictures: dict[str, Picture]) -> list[Block]:
 
 
 def _share(cells: list[Cell], pictures: dict[str, Picture]) -> list[Block]:
-    if not of("share", cells):
+    if not cells_of("share", cells):
         return []
     text = Text(
-        "1,000 points in all, the structured ones drawn anew on the published structures and with "
-        "their noise. LOF hangs on a k that fits both the structures' sizes and the share; iFor "
-        "and EiFor are shown at the better of PIF's sigma and 32 times that."
+        "1,000 points; those of structures are resampled from the published structures with their "
+        "noise. LOF depends on a k that suits both the sizes of the structures and the share; iFor "
+        "and EiFor have the better of the sigma of PIF and 32 times that."
     )
     return [Heading("Share of anomalies"), text, *_shown(pictures, "share"), *share_grids(cells)]
 
 
 def _real(cells: list[Cell]) -> list[Block]:
-    tables = [TABLES[name] for name in ("homography", "fundamental") if of(name, cells)]
+    tables = [TABLES[name] for name in ("homography", "fundamental") if cells_of(name, cells)]
     if not tables:
         return []
     return [Heading("Image pairs"), *(auc_grid(table, cells) for table in tables)]
 
 
 def _baselines(cells: list[Cell]) -> list[Block]:
-    if not made(cells):
+    if not tables_with_cells(cells):
         return []
     text = Text(
-        f"LOF has the best k of {', '.join(map(str, NEIGHBOURS))} (or n - 1, where that is less), "
-        f"iFor and EiFor on preferences the best of {', '.join(map(str, WIDTHS))} times PIF's "
-        "sigma, each by the mean AUC over the sets of a family in an embedding: on the very data "
-        "that they are judged on, as in the paper. PIF has its sigma, and nothing to choose."
+        f"LOF has the best k of {', '.join(map(str, NEIGHBOURS))} (n - 1, if that is less), iFor "
+        f"and EiFor on preferences have the best of {', '.join(map(str, WIDTHS))} times the sigma "
+        "of PIF. Each is chosen by the mean AUC over the sets of a family in an embedding, on the "
+        "evaluation data, as in the paper. PIF has its sigma and no other setting."
     )
     grids = (settings_grid(cells), neighbours_grid(cells), widths_grid(cells))
     return [Heading("Settings of the baselines"), text, *grids]
@@ -180,24 +180,23 @@ def _baselines(cells: list[Cell]) -> list[Block]:
 
 def _differences(cells: list[Cell]) -> list[Block]:
     blocks: list[Block] = []
-    if made(cells):
+    if tables_with_cells(cells):
         blocks.append(Text("\n".join(f"- {line}" for line in conclusions(cells))))
     lines = shortfalls(cells)
     whose = "number of LOF and PIF, and of iFor and EiFor in the plane,"
-    what = f"lower than printed by more than {MARGIN}"
+    what = f"lower than published by more than {MARGIN}"
     if lines:
         blocks.append(Text(f"Every {whose} that is {what}:"))
         blocks.append(Text("\n".join(f"- {line}" for line in lines)))
-    elif made(cells):
+    elif tables_with_cells(cells):
         blocks.append(Text(f"No {whose} is {what}."))
-    paragraphs = (surpluses(cells), upside_down(cells), kernels(cells))
+    paragraphs = (surpluses(cells), reversed_rankings(cells), kernels(cells))
     blocks += [Text(text) for text in paragraphs if text]
-    if of("variants", cells):
+    if cells_of("variants", cells):
         blocks.append(
             Text(
-                "What σ, the kernel and the number of models change, over the first "
-                f"{VARIANT_RUNS} runs of each set at most; LOF with the k that suits each set "
-                "alone."
+                "The effect of σ, the kernel and the number of models, over at most the first "
+                f"{VARIANT_RUNS} runs of each set; LOF with the best k for each set."
             )
         )
         for method, title in (("pif", "PIF"), ("lof_tani", "LOF tani")):
@@ -212,8 +211,8 @@ def _pairs(pictures: dict[str, Picture]) -> list[Block]:
         return []
     text = Text(
         "AdelaideRMF (H. S. Wong, T.-J. Chin, J. Yu, D. Suter, “Dynamic and Hierarchical "
-        "Multi-Structure Geometric Model Fitting”, ICCV 2011). Above, the matches by PIF's score, "
-        "high red; below, the truth. The photographs of johnsona and johnsonb are not published."
+        "Multi-Structure Geometric Model Fitting”, ICCV 2011). Above: matches by the score of PIF, "
+        "high red. Below: the ground truth. The images of johnsona and johnsonb are not published."
     )
     return [Heading("The image pairs, match by match"), text, *pairs]
 

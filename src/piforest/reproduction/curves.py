@@ -1,4 +1,4 @@
-"""From finished cells to curves over the anomaly share, and to the effect of each setting."""
+"""Curves over the share of anomalies and effects of settings, from finished cells."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from ..protocols import Floats
 from .run import Cell
 from .settings import NEIGHBOURS, SHARE_SETS, VARIANTS, Table
-from .tables import Grid, of
+from .tables import Grid, cells_of
 
 BEST_NEIGHBOURS = 3
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Mean AUC and its deviation at each share of anomalies."""
+    """Mean and standard deviation of the AUC at each share of anomalies."""
 
     shares: Floats
     mean: Floats
@@ -25,15 +25,16 @@ class Curve:
 
 
 def share_curves(cells: list[Cell]) -> dict[str, dict[str, Curve]]:
-    """set -> method -> curve; the best k of LOF and the best sigma of the forests over all shares.
+    """dataset -> method -> curve.
 
-    The k are chosen for each set by their mean over the shares, as the paper's figure has it.
+    The best k of LOF and the best sigma of the forests are chosen for each dataset by the mean
+    over the shares, as in the figure of the paper.
     """
     runs: dict[str, dict[str, dict[float, list[list[float]]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )
     widths: dict[str, list[int]] = {}
-    for cell in of("share", cells):
+    for cell in cells_of("share", cells):
         settings = cell["settings"]
         widths[settings["dataset"]] = settings["widths"]
         for method, aucs in cell["auc"].items():
@@ -57,10 +58,15 @@ def _by_mean(by_share: dict[float, list[list[float]]]) -> list[int]:
 
 
 def _curve(by_share: dict[float, list[list[float]]], at: int) -> Curve:
-    shares = sorted(by_share)
-    runs = [np.array(by_share[share])[:, at] for share in shares]
-    deviations = [aucs.std(ddof=1) if len(aucs) > 1 else 0.0 for aucs in runs]
-    return Curve(np.array(shares), np.array([aucs.mean() for aucs in runs]), np.array(deviations))
+    return curve_of({share: np.array(runs)[:, at] for share, runs in by_share.items()})
+
+
+def curve_of(runs: dict[float, Floats]) -> Curve:
+    """The curve of the AUCs of all runs at each share."""
+    shares = sorted(runs)
+    means = [runs[share].mean() for share in shares]
+    stds = [runs[share].std(ddof=1) if len(runs[share]) > 1 else 0.0 for share in shares]
+    return Curve(np.array(shares), np.array(means), np.array(stds))
 
 
 def share_grids(cells: list[Cell]) -> list[Grid]:
@@ -75,9 +81,9 @@ def share_grids(cells: list[Cell]) -> list[Grid]:
 
 
 def variant_means(cells: list[Cell], method: str) -> dict[str, dict[str, float]]:
-    """variant -> set -> mean AUC; of LOF with the k that is best for this set alone."""
+    """variant -> dataset -> mean AUC; of LOF with the best k for this dataset."""
     runs: dict[str, dict[str, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
-    for cell in of("variants", cells):
+    for cell in cells_of("variants", cells):
         settings = cell["settings"]
         runs[settings["label"]][settings["dataset"]].append(cell["auc"][method])
     return {
@@ -90,16 +96,16 @@ def variant_means(cells: list[Cell], method: str) -> dict[str, dict[str, float]]
 
 
 def variants_grid(table: Table, cells: list[Cell], method: str, title: str) -> Grid | None:
-    """The effect of sigma, kernel and number of models on one method; None if it was not run."""
+    """The effect of sigma, kernel and number of models on a method; None without cells."""
     means = variant_means(cells, method)
     names = [name for name in table.sets if any(name in row for row in means.values())]
     if not names:
         return None
-    printed = table.published()
+    published = table.published()
     rows = [
         [label, *(f"{row[name]:.3f}" for name in names), f"{np.mean([row[n] for n in names]):.3f}"]
         for label, row in means.items()
     ]
-    paper = [printed[name][method] for name in names]
-    rows.append(["printed", *(f"{auc:.3f}" for auc in paper), f"{np.mean(paper):.3f}"])
+    paper = [published[name][method] for name in names]
+    rows.append(["published", *(f"{auc:.3f}" for auc in paper), f"{np.mean(paper):.3f}"])
     return Grid(title, ["", *names, "Mean"], rows)

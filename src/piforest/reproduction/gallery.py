@@ -1,14 +1,12 @@
-"""Every family on a scene of its own: the picture, and the AUC beside iFor and LOF.
+"""Every family on its scene: the picture, and the AUC beside iFor and LOF.
 
-One entry a family: `SCENES` says which generator makes its scene. The page is
-docs/families; `piforest gallery` makes it anew.
+The page is docs/families; `piforest gallery` writes it anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from inspect import signature
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,32 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from .. import PIF, PreferenceIsolationForest, datasets
-from ..families import get_family, resolve_families
+from .. import PreferenceIsolationForest
+from ..families import FAMILIES, Scene, get_family, layout_of
 from ..io.atomic import whole_file
 from ..protocols import Floats
 from .baselines import distance_table, isolation_forest, lof
 
 _NEIGHBOURS = 30
-
-
-@dataclass(frozen=True)
-class Scene:
-    """What a family is shown on: a scene of `piforest.datasets`, with its own noise."""
-
-    make: str
-    about: str
-    options: dict[str, Any] = field(default_factory=dict)
-    family: Any = None
-    """what is passed to the detector; the family of this name without it"""
-    columns: tuple[int, ...] | None = None
-    """which columns are drawn; all without it"""
-    spread: float = 1.0
-    """sigma over the noise, where residuals are made of several coordinates"""
-
-
-def _few(n: int, **options: Any) -> dict[str, Any]:
-    return {"n_structures": n, "anomaly_share": 0.4, **options}
 
 
 # Means of scenes 0 to 4, 40 % anomalies; `PIF` with the true noise, and the default.
@@ -56,44 +35,6 @@ _LIMITS = [
     "Planes that meet at a shallow angle, and motions that are nearly one, are found as one "
     "structure; the scores hardly suffer.",
 ]
-
-SCENES: dict[str, Scene] = {
-    "line": Scene("make_lines", "four lines", _few(4)),
-    "circle": Scene("make_circles", "three circles", _few(3, noise=0.005)),
-    "ellipse": Scene("make_ellipses", "two ellipses", _few(2)),
-    "parabola": Scene("make_parabolas", "three upright parabolas", _few(3)),
-    "polynomial": Scene("make_polynomials", "two cubic curves", _few(2)),
-    "plane": Scene("make_planes", "three planes in space", _few(3)),
-    "hyperplane": Scene("make_planes", "the same planes: any number of columns", _few(3)),
-    "sphere": Scene("make_spheres", "two spheres", _few(2)),
-    "cylinder": Scene("make_cylinders", "two cylinders, from points alone", _few(2)),
-    "cone": Scene("make_cones", "three cones, points with normals", _few(3), columns=(0, 1, 2)),
-    "subspace": Scene(
-        "make_subspaces", "three planes in six dimensions, two of them drawn", _few(3),
-        columns=(0, 1), spread=2.0,
-    ),
-    "homography": Scene("make_plane_pair", "matches of three planes", _few(3)),
-    "fundamental": Scene("make_motion_pair", "matches of three motions", _few(3)),
-    "essential": Scene("make_essential_pair", "calibrated matches of two motions", _few(2)),
-    "rotation": Scene("make_rotation_pair", "a camera that turns, twice", _few(2)),
-    "affinity": Scene("make_affine_pair", "three affine maps", _few(3)),
-    "similarity": Scene("make_similarity_pair", "three similarities", _few(3)),
-    "translation": Scene("make_translation_pair", "three shifts", _few(3)),
-    "affine_fundamental": Scene("make_affine_motion_pair", "two motions seen from afar", _few(2)),
-    "rigid": Scene("make_rigid_matches", "three motions of a point cloud", _few(3)),
-    "similarity3d": Scene("make_similarity3d_matches", "motions with a scale", _few(3)),
-    "translation3d": Scene("make_translation3d_matches", "shifts of a point cloud", _few(3)),
-    "vanishing_point": Scene("make_segments", "edges in three directions", _few(3)),
-    "linear_regression": Scene(
-        "make_regressions", "three linear laws of three features; target over the first",
-        _few(3, noise=0.01),
-        columns=(0, 3),
-    ),
-    "polynomial_regression": Scene(
-        "make_regressions", "two quadratic laws of two features; target over the first",
-        _few(2, n_features=2, degree=2, sizes=250, noise=0.01), columns=(0, 2),
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -117,9 +58,10 @@ def gallery(
         raise NotADirectoryError(f"cannot write to {out}: it is a file, not a folder.")
     out.mkdir(parents=True, exist_ok=True)
     shown = []
-    for name in SCENES if only is None else only:
-        if name not in SCENES:
-            raise ValueError(f"the gallery has no scene of {name!r}; it has {', '.join(SCENES)}.")
+    known = scenes()
+    for name in known if only is None else only:
+        if name not in known:
+            raise ValueError(f"the gallery has no scene of {name!r}; it has {', '.join(known)}.")
         shown.append(_show(name, out, seed))
         numbers = ", ".join(f"{method} {auc:.3f}" for method, auc in shown[-1].aucs.items())
         say(f"{name}: {numbers}; {shown[-1].found} of {shown[-1].true} structures")
@@ -127,6 +69,12 @@ def gallery(
         with whole_file(out / "index.md") as file:
             file.write(_page(shown).encode())
     return shown
+
+
+def scenes() -> dict[str, Scene]:
+    """The scenes of all families that have one, in the order of the registry."""
+    every = {name: getattr(get_family(name), "scene", None) for name in FAMILIES.entries}
+    return {name: scene for name, scene in every.items() if scene is not None}
 
 
 @dataclass(frozen=True)
@@ -142,17 +90,15 @@ class Tried:
 
 def tried(name: str, seed: int = 0) -> Tried:
     """The scene of a family, and how well it is solved with it and without."""
-    scene = SCENES[name]
-    family = name if scene.family is None else scene.family
-    make = getattr(datasets, scene.make)
-    noise = scene.options.get("noise", signature(make).parameters["noise"].default)
-    made = make(random_state=seed, **scene.options)
+    scene = scenes()[name]
+    made = scene.make(seed)
     X, y = made.data, made.target
-    sigma = scene.spread * made.get("sigma", noise)
-    detector = PreferenceIsolationForest(family, random_state=seed).fit(X)
+    detector = PreferenceIsolationForest(name, random_state=seed).fit(X)
     flat = (X - X.mean(axis=0)) / X.std(axis=0)
     scores = {
-        "PIF": PIF(family, sigma=sigma, random_state=seed).fit(X).scores_,
+        "PIF": PreferenceIsolationForest.paper(name, sigma=made.sigma, random_state=seed)
+        .fit(X)
+        .scores_,
         "default": detector.scores_,
         "iFor": isolation_forest(X, random_state=seed),
         "LOF": lof(distance_table(flat, "euclidean"), _NEIGHBOURS),
@@ -165,7 +111,7 @@ def _show(name: str, out: Path, seed: int) -> Shown:
     trial = tried(name, seed)
     structures = trial.detector.structures_
     _draw(out / f"{name}.png", trial)
-    row = getattr(trial.detector.models_[0].family, "row", "") or "a point"
+    row = layout_of(get_family(name)).brief
     true = len(np.unique(trial.y[trial.y > 0]))
     found = len(structures)
     return Shown(name, trial.scene.about, row, len(trial.X), trial.aucs, found, true)
@@ -211,7 +157,7 @@ def _page(shown: Sequence[Shown]) -> str:
     lines = [
         "# Families",
         "",
-        "Every family on a made scene of its own (`piforest gallery`): points of several "
+        "Every family on a synthetic scene (`piforest gallery`): points of several "
         "structures and anomalies spread evenly over their box. The numbers are ROC AUC: `PIF` is "
         "given the true noise; the default is given nothing; iFor (isolation forest) and LOF "
         f"(standardised columns, {_NEIGHBOURS} neighbours) look at the same rows without a family.",
@@ -227,9 +173,7 @@ def _page(shown: Sequence[Shown]) -> str:
     ]
     lines += ["", *_LIMITS]
     for each in shown:
-        family = SCENES[each.name].family
-        told = get_family(each.name) if family is None else resolve_families(family)[0][0]
-        words = " ".join((type(told).__doc__ or "").split("\n\n")[0].split())
+        words = " ".join((type(get_family(each.name)).__doc__ or "").split("\n\n")[0].split())
         lines += ["", f"## {each.name}", "", words, ""]
         lines += [f'`PreferenceIsolationForest("{each.name}").fit(X)`', ""]
         lines += [f"![{each.about}: the scene, scores, structures]({each.name}.png)"]

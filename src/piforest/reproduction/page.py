@@ -1,4 +1,4 @@
-"""One content, two pages: Markdown with links to the figures, and HTML that holds them."""
+"""Pages as Markdown with links to the figures, and as HTML with embedded figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph; `so` is code, **so** is bold; lines that start with "- " are a list."""
+    """A paragraph with `code` and **bold** text; lines that start with "- " are a list."""
 
     text: str
 
@@ -27,7 +27,7 @@ class Text:
 @dataclass(frozen=True)
 class Picture:
     path: Path
-    """within the folder of the pages"""
+    """relative to the folder of the page"""
     caption: str
 
 
@@ -77,7 +77,7 @@ def to_markdown(title: str, blocks: Sequence[Block]) -> str:
 
 
 def to_html(title: str, blocks: Sequence[Block], folder: Path) -> str:
-    """One file that needs no other: pictures are read from `folder` and put inside."""
+    """One self-contained file; figures are read from `folder` and embedded."""
     headings = [block.text for block in blocks if isinstance(block, Heading)]
     links = "".join(f'<a href="#{_anchor(text)}">{_inline(text)}</a>' for text in headings)
     body = [f"<h1>{_inline(title)}</h1>", f"<nav>{links}</nav>"]
@@ -126,15 +126,15 @@ def _table(grid: Grid) -> str:
 
 
 def _cell(text: str) -> str:
-    """ "mean ± deviation (printed, difference)" on three lines; anything else as it is."""
+    """ "mean ± deviation (published, difference)" on three lines; other text unchanged."""
     found = re.fullmatch(r"(\S+)(?: ± (\S+))? \((\S+), ([+-]\S+)\)", text)
     if not found:
         return _inline(text)
-    mean, deviation, printed, gap = found.groups()
+    mean, deviation, published, gap = found.groups()
     shade = "up" if float(gap) > 0.02 else "down" if float(gap) < -0.02 else ""
     spread = f"<small>± {deviation}</small>" if deviation else ""
     return (
-        f"{_inline(mean)}{spread}<small>printed {printed}</small>"
+        f"{_inline(mean)}{spread}<small>published {published}</small>"
         f'<small class="{shade}">{gap}</small>'
     )
 

@@ -1,4 +1,4 @@
-"""`piforest reproduce`: the paper's tables and figures, from the data to a page."""
+"""`piforest reproduce`: the tables and figures of the paper, from the data to a page."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from .beyond import SCENES, Trial, scene_trials, set_trials, share_trials
 from .content import TITLE, content
 from .curves import share_curves
 from .figures import FIGURES
-from .page import Picture, to_html, to_markdown
-from .run import Cell, finished_cells, run_jobs, with_bar
+from .page import Block, Picture, to_html, to_markdown
+from .run import Cell, finished_cells, run_jobs, with_progress
 from .settings import (
     SHARE_SETS,
     SHARES,
@@ -27,7 +27,7 @@ from .settings import (
     table_jobs,
     variant_jobs,
 )
-from .tables import of, write_csv, write_rows
+from .tables import cells_of, write_csv, write_rows
 
 PARTS = (*TABLES, "share", "variants", "figures", "pairs")
 BEYOND = "beyond"
@@ -35,7 +35,7 @@ QUICK_SCENES = 2
 QUICK = ("stair4", "star5", "circle4", "physics", "hartley", "biscuit", "breadcube")
 QUICK_SHARES = (0.1, 0.5, 0.9)
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 def reproduce(
@@ -46,44 +46,42 @@ def reproduce(
     quick: bool = False,
     seed: int = 0,
     n_jobs: int = -1,
-    say: Say = print,
+    log: Log = print,
 ) -> Path:
-    """Make the tables and figures in the folder `out` and return the path of its `index.html`.
+    """Write the tables and figures to the folder `out`; returns the path of its `index.html`.
 
-    Every finished cell is kept in `out/cells`, so that the same call goes on where an
-    interrupted one stopped. only: the parts to make; the page shows the others too if they
-    are there. runs: 10 without it. quick: a few sets, and 2 runs without `runs`.
+    Finished cells are stored in `out/cells`, so the same call continues an interrupted one. only:
+    the parts to run; the page also shows parts of earlier runs. runs: default 10. quick: a few
+    datasets, and by default 2 runs.
     """
     runs = runs or (2 if quick else 10)
-    wanted = _sets(PARTS, quick)
-    there = [name for name in wanted if data_file(name).is_file()]
-    needed = _sets(only, quick)
-    _say_missing([name for name in needed if name not in there], say)
-    parts: dict[str, list[Any]] = {**_jobs(there, runs, quick, seed)}
-    parts[BEYOND] = _trials(there, runs, quick, seed)
+    available = [name for name in _sets(PARTS, quick) if data_file(name).is_file()]
+    _log_missing([name for name in _sets(only, quick) if name not in available], log)
+    parts: dict[str, list[Any]] = {**_jobs(available, runs, quick, seed)}
+    parts[BEYOND] = _trials(available, runs, quick, seed)
     jobs = [job for part in only for job in parts.get(part, [])]
-    pairs = [name for name in there if name in _sets(["pairs"], quick)]
+    pairs = [name for name in available if name in _sets(["pairs"], quick)]
     if not jobs and not ("figures" in only or ("pairs" in only and pairs)):
-        raise FileNotFoundError("there are no data to run on.")
-    _claim(out, seed)
+        raise FileNotFoundError("no data are available.")
+    _prepare_folder(out, seed)
     if jobs:
-        say(f"{len(jobs)} cells; finished ones are kept in {out / 'cells'}.")
+        log(f"{len(jobs)} cells; finished ones are stored in {out / 'cells'}.")
         run_jobs(jobs, out / "cells", n_jobs)
     trials = parts.pop(BEYOND)
     cells = finished_cells([job for part in parts.values() for job in part], out / "cells")
-    _draw(out, only, pairs, cells, seed, n_jobs, say)
+    _draw(out, only, pairs, cells, seed, n_jobs, log)
     _write(out, cells, _pictures(out, pairs), seed)
     if BEYOND in only:
         _write_beyond(out, finished_cells(trials, out / "cells"), seed)
-        say(f"What goes past the paper is {(out / 'beyond.html').resolve()}")
-    say(f"The page is {(out / 'index.html').resolve()}")
+        log(f"The page of what goes beyond the paper is {(out / 'beyond.html').resolve()}")
+    log(f"The page is {(out / 'index.html').resolve()}")
     return out / "index.html"
 
 
-def _claim(out: Path, seed: int) -> None:
-    """Make the folder. It belongs to one seed: results of two must not be mixed."""
+def _prepare_folder(out: Path, seed: int) -> None:
+    """Create the folder. It belongs to one seed: results of two must not be mixed."""
     if out.exists() and not out.is_dir():
-        raise FileExistsError(f"{out} is a file; name a folder with --out.")
+        raise FileExistsError(f"{out} is a file; select a folder with --out.")
     out.mkdir(parents=True, exist_ok=True)
     mark = out / "seed.txt"
     if not mark.is_file():
@@ -91,13 +89,13 @@ def _claim(out: Path, seed: int) -> None:
             file.write(f"{seed}\n".encode())
     elif mark.read_text().strip() != str(seed):
         raise ValueError(
-            f"{out} holds results of seed {mark.read_text().strip()}, not {seed}; name another "
-            "folder with --out."
+            f"{out} holds results of seed {mark.read_text().strip()}, not {seed}; select "
+            "another folder with --out."
         )
 
 
 def _sets(parts: Sequence[str], quick: bool) -> list[str]:
-    """The sets that the parts need, in the order of the tables."""
+    """The datasets of the parts, in the order of the tables."""
     names: set[str] = set()
     for part in parts:
         if part in TABLES:
@@ -115,29 +113,29 @@ def _sets(parts: Sequence[str], quick: bool) -> list[str]:
     return [name for name in (*SYNTHETIC2D, *ADELAIDERMF) if name in names]
 
 
-def _say_missing(missing: list[str], say: Say) -> None:
+def _log_missing(missing: list[str], log: Log) -> None:
     if not missing:
         return
     text = (
-        f"Not found in {data_folder()}, and left out: {', '.join(missing)}. "
-        "Set PIFOREST_DATA to the folder that holds the data."
+        f"Not found in {data_folder()} and skipped: {', '.join(missing)}. "
+        "Set PIFOREST_DATA to the folder of the data."
     )
     if any(name in ADELAIDERMF for name in missing):
         text += (
-            ' AdelaideRMF can be downloaded from a server that you know: python -c "from '
+            ' AdelaideRMF can be downloaded from a server of your choice: python -c "from '
             "piforest.datasets import fetch_adelaidermf; "
             "fetch_adelaidermf(base_url='https://...')\""
         )
-    say(text)
+    log(text)
 
 
-def _trials(there: list[str], runs: int, quick: bool, seed: int) -> list[Trial]:
-    """What goes past the paper, on the sets at hand and on made scenes."""
-    sets = [name for name in _sets(tuple(TABLES), quick) if name in there]
+def _trials(available: list[str], runs: int, quick: bool, seed: int) -> list[Trial]:
+    """What goes beyond the paper, on available datasets and on synthetic scenes."""
+    sets = [name for name in _sets(tuple(TABLES), quick) if name in available]
     shares = QUICK_SHARES if quick else SHARES
     return [
         *set_trials(sets, runs, seed),
-        *share_trials([n for n in SHARE_SETS if n in there], shares, runs, seed),
+        *share_trials([n for n in SHARE_SETS if n in available], shares, runs, seed),
         *scene_trials(QUICK_SCENES if quick else SCENES, seed),
     ]
 
@@ -160,7 +158,7 @@ def _write_beyond(out: Path, cells: list[Cell], seed: int) -> None:
         _save(figures.share(curves), out, BEYOND, ("png", "svg"))
         caption = (
             "AUC against the share of anomalies: the paper's PIF with the true sigma, and ours "
-            "without any. Mean and standard deviation over the runs."
+            "with an estimated one. Mean and standard deviation over the runs."
         )
         pictures[BEYOND] = Picture(Path("figures") / f"{BEYOND}.png", caption)
     lines: list[list[Any]] = [["kind", "dataset", "condition", "variant", "run", "name", "value"]]
@@ -172,34 +170,38 @@ def _write_beyond(out: Path, cells: list[Cell], seed: int) -> None:
     ]
     write_rows(out / "beyond.csv", lines)
     blocks = beyond_page.content(cells, pictures)
-    with whole_file(out / "beyond.md") as file:
-        file.write(to_markdown(beyond_page.TITLE, blocks).encode())
-    with whole_file(out / "beyond.html") as file:
-        file.write(to_html(beyond_page.TITLE, blocks, out).encode())
+    _write_page(out, "beyond", beyond_page.TITLE, blocks)
 
 
-def _jobs(there: list[str], runs: int, quick: bool, seed: int) -> dict[str, list[Job]]:
-    """part -> what is to be run for it."""
+def _write_page(out: Path, name: str, title: str, blocks: Sequence[Block]) -> None:
+    """Write a page as Markdown and as HTML."""
+    for suffix, text in (("md", to_markdown(title, blocks)), ("html", to_html(title, blocks, out))):
+        with whole_file(out / f"{name}.{suffix}") as file:
+            file.write(text.encode())
+
+
+def _jobs(available: list[str], runs: int, quick: bool, seed: int) -> dict[str, list[Job]]:
+    """part -> its jobs."""
     jobs = {
-        part: table_jobs(part, [n for n in _sets([part], quick) if n in there], runs, seed)
+        part: table_jobs(part, [n for n in _sets([part], quick) if n in available], runs, seed)
         for part in TABLES
     }
     shares = QUICK_SHARES if quick else SHARES
-    jobs["share"] = share_jobs([n for n in SHARE_SETS if n in there], shares, runs, seed)
-    varied = [n for n in _sets(["variants"], quick) if n in there]
+    jobs["share"] = share_jobs([n for n in SHARE_SETS if n in available], shares, runs, seed)
+    varied = [n for n in _sets(["variants"], quick) if n in available]
     jobs["variants"] = variant_jobs(varied, runs, seed)
     return jobs
 
 
 def _draw(
     out: Path, only: Sequence[str], pairs: list[str], cells: list[Cell], seed: int, n_jobs: int,
-    say: Say,
+    log: Log,
 ) -> None:  # fmt: skip
-    """Draw what is asked for into out/figures."""
+    """Draw the figures of the selected parts to out/figures."""
     try:
         import matplotlib
     except ImportError:
-        say("No pictures were drawn: they need matplotlib, pip install 'piforest[plots]'.")
+        log("No figures were drawn: plots need matplotlib, pip install 'piforest[plots]'.")
         return
     matplotlib.use("agg")
     from . import figures
@@ -209,23 +211,23 @@ def _draw(
         for name, (draw, _) in FIGURES.items():
             if name != "sets" or all(data_file(n).is_file() for n in SYNTHETIC2D):
                 _save(draw(seed), out, name, ("png", "svg"))
-    if "share" in only and of("share", cells):
+    if "share" in only and cells_of("share", cells):
         _save(figures.share(share_curves(cells)), out, "share", ("png", "svg"))
     if "pairs" in only and pairs:
         (out / "figures" / "pairs").mkdir(exist_ok=True)
         finished = Parallel(n_jobs=n_jobs, return_as="generator")(
             delayed(_draw_pair)(name, seed, out) for name in pairs
         )
-        for _ in with_bar(finished, len(pairs), "image pairs"):
+        for _ in with_progress(finished, len(pairs), "image pairs"):
             pass
 
 
 def _pictures(out: Path, pairs: list[str]) -> dict[str, Picture]:
-    """name -> picture, of those that are in out/figures."""
+    """name -> picture, of the files in out/figures."""
     captions = {name: caption for name, (_, caption) in FIGURES.items()}
     captions["share"] = (
         "AUC in the preference space against the share of anomalies, mean and standard "
-        "deviation over the runs. LOF with its three best k for this set."
+        "deviation over the runs. LOF with its three best k for the set."
     )
     found = {name: (Path("figures") / f"{name}.png", text) for name, text in captions.items()}
     found |= {f"pair {name}": (Path("figures/pairs") / f"{name}.jpg", name) for name in pairs}
@@ -259,9 +261,9 @@ def _save(figure: Any, out: Path, name: str, kinds: Sequence[str]) -> None:
 
 def _write(out: Path, cells: list[Cell], pictures: dict[str, Picture], seed: int) -> None:
     for table in TABLES.values():
-        if of(table.name, cells):
+        if cells_of(table.name, cells):
             write_csv(table, cells, out)
-    if of("share", cells):
+    if cells_of("share", cells):
         lines: list[list[Any]] = [["dataset", "method", "anomaly_share", "mean", "std"]]
         lines += [
             [name, label, f"{share:g}", f"{mean:.4f}", f"{std:.4f}"]
@@ -270,8 +272,4 @@ def _write(out: Path, cells: list[Cell], pictures: dict[str, Picture], seed: int
             for share, mean, std in zip(curve.shares, curve.mean, curve.std)
         ]
         write_rows(out / "share.csv", lines)
-    blocks = content(cells, pictures, seed)
-    with whole_file(out / "index.md") as file:
-        file.write(to_markdown(TITLE, blocks).encode())
-    with whole_file(out / "index.html") as file:
-        file.write(to_html(TITLE, blocks, out).encode())
+    _write_page(out, "index", TITLE, content(cells, pictures, seed))

@@ -1,4 +1,4 @@
-"""Running the cells of the tables, each saved as soon as it is finished."""
+"""Runs the cells of the tables; each is saved when it is finished."""
 
 from __future__ import annotations
 
@@ -42,16 +42,14 @@ def load(job: Job) -> tuple[Floats, Any]:
 
 @singledispatch
 def compute(job: Any) -> Cell:
-    """What a job finds, and what it took."""
-    raise TypeError(f"{type(job).__name__} is no job.")
+    """The results of a job, and its CPU time."""
+    raise TypeError(f"{type(job).__name__} is not a job.")
 
 
 @compute.register
 def _(job: Job) -> Cell:
-    """AUC of every method on one set; all share the same points and the same models.
-
-    A method has a list of AUCs, one for each setting that it is given the best of.
-    """
+    """AUCs of every method on one dataset, one for each of its candidate settings; all methods
+    use the same points and models."""
     start = time.process_time()
     X, y = load(job)
     aucs: dict[str, list[float]] = {}
@@ -71,7 +69,7 @@ def _(job: Job) -> Cell:
     return {"settings": job.settings(), "auc": aucs, "cpu_s": time.process_time() - start}
 
 
-def _preferences(job: Job, X: Floats, kernel: str, width: float) -> Any:
+def _preferences(job: Job, X: Floats, kernel: Any, width: float) -> Any:
     embedding = PreferenceEmbedding(
         family_of(job.dataset),
         sigma=job.sigma * width,
@@ -118,17 +116,17 @@ _SCORES: dict[str, Callable[[Job, Any, str], Iterable[Floats]]] = {
 
 
 def run_jobs(jobs: Sequence[Any], folder: Path, n_jobs: int) -> list[Cell]:
-    """The cells of all jobs; those that are finished already are read, not computed."""
+    """The cells of all jobs; finished ones are read from the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     known = {job: read_cell(folder, job) for job in jobs}
     todo = [job for job, cell in known.items() if cell is None]
-    # The largest first, so that no core waits for the last one.
+    # The largest first, so that no core is idle at the end.
     large = ("unihouse", "bonhall", "star11", "circle3", "stair3")
     todo.sort(key=lambda job: job.dataset not in large and job.part != "share")
     finished = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_compute_and_save)(job, folder) for job in todo
     )
-    for _ in with_bar(finished, len(todo), "cells"):
+    for _ in with_progress(finished, len(todo), "cells"):
         pass
     return finished_cells(jobs, folder)
 
@@ -152,22 +150,22 @@ def read_cell(folder: Path, job: Any) -> Cell | None:
     try:
         cell: Cell = json.loads(path.read_text())
         foreign = cell["settings"] != json.loads(json.dumps(job.settings()))
-        if not foreign and not job.is_whole(cell):
-            raise ValueError("its numbers are not those of a run")
+        if not foreign and not job.is_complete(cell):
+            raise ValueError("it is incomplete")
         float(cell["cpu_s"])
     except (ValueError, KeyError, TypeError) as error:
-        print(f"piforest: {path} is damaged ({error}); it is computed again.", file=sys.stderr)
+        print(f"piforest: {path} is damaged ({error}) and computed again.", file=sys.stderr)
         return None
     if foreign:
-        print(f"piforest: {path} is of other settings; it is computed again.", file=sys.stderr)
+        print(f"piforest: {path} has other settings and is computed again.", file=sys.stderr)
         return None
     return cell
 
 
-def with_bar(items: Iterable[T], total: int, name: str) -> Iterator[T]:
-    """The items, with what is done and the time left on standard error: a bar on a terminal,
-    else a line for every tenth."""
-    start, told = time.monotonic(), 0
+def with_progress(items: Iterable[T], total: int, name: str) -> Iterator[T]:
+    """Yield the items and print the progress to standard error: a bar on a terminal, else a line
+    for every tenth."""
+    start, tenths = time.monotonic(), 0
     for done, item in enumerate(items, 1):
         left = (time.monotonic() - start) / done * (total - done)
         text = f"{done}/{total} {name}, {left / 60:.1f} min left"
@@ -175,7 +173,7 @@ def with_bar(items: Iterable[T], total: int, name: str) -> Iterator[T]:
             bar = "#" * (30 * done // total)
             end = "\n" if done == total else ""
             print(f"\r{bar:<30} {text} ", end=end, file=sys.stderr, flush=True)
-        elif 10 * done // total > told:
-            told = 10 * done // total
+        elif 10 * done // total > tenths:
+            tenths = 10 * done // total
             print(f"piforest: {text}", file=sys.stderr, flush=True)
         yield item

@@ -1,4 +1,4 @@
-"""What is run: sets, methods, sigmas, and the numbers that the paper prints."""
+"""The experiments: datasets, methods, sigmas, and the published numbers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..datasets.published import ADELAIDERMF, SYNTHETIC2D, data_file
 
 # k of LOF, as in the paper "from 10 to 500".
 NEIGHBOURS = (10, 25, 50, 75, 80, 100, 125, 150, 200, 250, 300, 400, 500)
-# iFor and EiFor on preferences need a far larger sigma than PIF: they are given the best of
-# these multiples of PIF's for each family, as LOF is given its best k.
+# iFor and EiFor on preferences need a far larger sigma than PIF: they get the best of these
+# multiples of the sigma of PIF for each family, as LOF gets its best k.
 WIDTHS = (1, 8, 16, 32, 128)
-# One sigma for all image pairs, in pixels; the true noise for the 2D sets.
+# One sigma for all image pairs, in pixels; the 2D datasets have their true noise.
 PIXELS = 4.0
 
 # The embedding of the paper.
@@ -28,10 +28,10 @@ PAPER: dict[str, Any] = {
     "sampler": "uniform",
     "scale": "fixed",
     "weighting": "none",
-    "own_votes": True,
+    "in_sample_preferences": True,
 }
 
-# Anomalies over all points, of 1,000 points on each of two sets.
+# Shares of anomalies among 1,000 points, on two datasets.
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SHARE_SETS = ("stair3", "circle5")
 SHARE_SAMPLES = 1000
@@ -41,12 +41,12 @@ _BINARY = ("lof_jac", "ifor_bin", "eifor_bin", "pif_jac")
 _PREFERENCE = ("lof_tani", "ifor_pref", "eifor_pref", "pif")
 
 Spaces = tuple[tuple[str, tuple[str, ...]], ...]
-"""(embedding, methods), the competitors of one embedding together"""
+"""(embedding, methods) pairs; methods of one embedding are compared"""
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table of the paper: its sets, its columns by embedding, and how they are run."""
+    """A table of the paper: datasets, methods by embedding, number of models."""
 
     name: str
     title: str
@@ -62,7 +62,7 @@ class Table:
         return next(space for space, methods in self.spaces if method in methods)
 
     def published(self) -> dict[str, dict[str, float]]:
-        """set -> method -> AUC as printed, "Mean" among the sets."""
+        """dataset -> method -> published AUC; "Mean" is one of the datasets."""
         rows = _read(f"table_{self.name}_auc.csv")
         columns = [column for column in rows[0] if column != "dataset"]
         return {
@@ -107,7 +107,7 @@ def table_of(name: str) -> Table:
 
 
 def candidates(method: str) -> tuple[int, ...]:
-    """What a method is given the best of: k of LOF, sigma over PIF's of iFor and EiFor."""
+    """The settings that a method gets the best of: k of LOF, sigma factors of iFor and EiFor."""
     if method.startswith("lof"):
         return NEIGHBOURS
     return WIDTHS if method.endswith(("_bin", "_pref")) else (1,)
@@ -115,14 +115,14 @@ def candidates(method: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Variant:
-    """A setting of PIF and LOF other than that of the tables, to see what it changes."""
+    """Another setting of PIF and LOF than in the tables, to measure its effect."""
 
     name: str
     kernel: str = "gaussian"
     sigma: float = 1.0
-    """times that of the tables"""
+    """a factor of that of the tables"""
     models: int = 1
-    """times those of the tables"""
+    """a factor of that of the tables"""
 
 
 VARIANTS = (
@@ -142,7 +142,7 @@ VARIANT_RUNS = 5
 
 @dataclass(frozen=True)
 class Job:
-    """All methods on one set in one run: everything that a finished cell depends on."""
+    """All methods on one dataset in one run, with everything that the result depends on."""
 
     part: str
     dataset: str
@@ -161,7 +161,7 @@ class Job:
     n_estimators: int = 100
     max_samples: int = 256
     data: str = ""
-    """digest of the set's file"""
+    """digest of the file"""
     version: str = __version__
 
     @property
@@ -171,7 +171,7 @@ class Job:
 
     @property
     def random_state(self) -> int:
-        """Variants of one run see the same points and the same models as its tables."""
+        """The same for variants as for the table: they use the same points and models."""
         if self.part == "share":
             path: tuple[str | int, ...] = (self.part, self.dataset, self.label, self.run)
         else:
@@ -180,7 +180,7 @@ class Job:
 
     @property
     def counts(self) -> dict[str, int]:
-        """method -> how many settings it is run with."""
+        """method -> number of settings."""
         tried = {"lof": len(self.neighbours), "ifor": len(self.widths), "eifor": len(self.widths)}
         return {
             method: 1 if method in ("ifor_l2", "eifor_l2") else tried.get(method.split("_")[0], 1)
@@ -188,8 +188,8 @@ class Job:
             for method in methods
         }
 
-    def is_whole(self, cell: dict[str, Any]) -> bool:
-        """Does a cell hold a share for every setting of every method?"""
+    def is_complete(self, cell: dict[str, Any]) -> bool:
+        """Whether a cell has an AUC for every setting of every method."""
         aucs = cell["auc"]
         return all(
             len(aucs[method]) == count and all(0 <= auc <= 1 for auc in aucs[method])
@@ -197,7 +197,7 @@ class Job:
         )
 
     def settings(self) -> dict[str, Any]:
-        """What the result depends on; a cell of other settings is not used."""
+        """What the result depends on; cells with other settings are not used."""
         return asdict(self)
 
 
@@ -243,15 +243,15 @@ def variant_jobs(sets: Sequence[str], runs: int, seed: int) -> list[Job]:
 
 @cache
 def digest(path: Path) -> str:
-    """Of a file's content; "" where there is no file."""
+    """A digest of the content of a file; empty if it does not exist."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
 
 
 def published_neighbours() -> list[dict[str, str]]:
-    """The paper's best k of LOF, a row for each family."""
+    """The best k of LOF in the paper, a row for each family."""
     return _read("lof_best_k.csv")
 
 
 def published_sizes() -> dict[str, str]:
-    """set -> the sizes of its structures as the paper states them."""
+    """dataset -> sizes of its structures in the paper."""
     return {row["dataset"]: row["sizes"] for row in _read("synthetic_settings.csv")}

@@ -1,34 +1,38 @@
-"""One scene, and what each step that goes past the paper does to it."""
+"""A figure of one scene and the steps that go beyond the paper."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from ..bands import WIDTHS, log_likelihood_ratios
 from ..datasets import make_lines
-from ..estimators import PIF, PreferenceIsolationForest
+from ..estimators import PreferenceIsolationForest
 from ..plots import ANOMALOUS, NORMAL, plot_scores, plot_truth
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 CAPTION = (
-    "Four lines among anomalies. Above: the points; local minimal samples, each at a scale of its "
-    "own; the log-likelihood ratio of a model on a line and of one through anomalies, over the "
-    "half-width of the band; the models, the darker the more telling. Below: the scores of the "
-    "paper's PIF with the true sigma, and of the default without any; the default's scores beside "
-    "those of random points, with the automatic threshold; the structures that it finds."
+    "Four lines among anomalies. Above: the points; local minimal samples, each at a random scale; "
+    "the log-likelihood ratio of a model on a line and of one through anomalies, over the "
+    "half-width of the band; the models, dark if their weight is large. Below: the scores of the "
+    "paper's PIF with the true sigma, and of the default; the scores of the default and of null "
+    "points, with the automatic threshold; the structures of the default."
 )
 
 
-def steps(seed: int) -> Any:
-    """Eight panels, from the points to the structures."""
+def steps(seed: int) -> Figure:
+    """Draw eight panels, from the points to the structures."""
     import matplotlib.pyplot as plt
 
     noise = 0.01
     X, y = make_lines(4, sizes=[120, 80, 50, 50], noise=noise, random_state=seed, return_X_y=True)
     detector = PreferenceIsolationForest("line", random_state=seed).fit(X)
-    paper = PIF("line", sigma=noise, random_state=seed).fit(X)
+    paper = PreferenceIsolationForest.paper("line", sigma=noise, random_state=seed).fit(X)
+    figure: Figure
     figure, axes = plt.subplots(2, 4, figsize=(17, 8.2), layout="constrained")
     plot_truth(X, y, axes[0, 0], title="the points")
     _samples(axes[0, 1], X, detector)
@@ -54,12 +58,12 @@ def _samples(ax: Any, X: Any, detector: Any) -> None:
 def _bands(ax: Any, X: Any, y: Any, detector: Any) -> None:
     models, bands = detector.models_[0], detector.embedding_.bands_[0]
     of_anomalies = np.flatnonzero((y[models.samples] == 0).all(axis=1))
-    # One of them that is neither better nor worse than most.
-    middle = int(of_anomalies[np.argsort(bands.ratio[of_anomalies])[len(of_anomalies) // 2]])
-    widths = WIDTHS * np.max(bands.width) / WIDTHS[0]
+    # The model of median ratio.
+    median = int(of_anomalies[np.argsort(bands.ratio[of_anomalies])[len(of_anomalies) // 2]])
+    widths = WIDTHS * np.max(bands.half_width) / WIDTHS[0]
     for at, colour, name in (
         (int(np.argmax(bands.ratio)), NORMAL, "on a line"),
-        (middle, ANOMALOUS, "through anomalies"),
+        (median, ANOMALOUS, "through anomalies"),
     ):
         r = models.family.residuals(X, models.params[at][None])[:, 0]
         k = models.samples.shape[1]
@@ -70,7 +74,7 @@ def _bands(ax: Any, X: Any, y: Any, detector: Any) -> None:
     ax.set_xscale("log")
     ax.set_xlabel("half-width of the band")
     ax.set_ylabel("log-likelihood ratio")
-    ax.set_title("how striking is a band?", fontsize=10)
+    ax.set_title("evidence for a band", fontsize=10)
     ax.legend(fontsize=9, frameon=False)
 
 
@@ -83,7 +87,7 @@ def _models(ax: Any, X: Any, detector: Any) -> None:
         ends = np.stack([point - 9 * direction, point + 9 * direction])
         ax.plot(*ends.T, color="black", lw=0.6, alpha=float(0.5 * weight**2), zorder=1)
     ax.scatter(*X.T, s=4, c="#E69F00", linewidths=0, zorder=2)
-    _plain(ax, X, "the 400 most telling models")
+    _plain(ax, X, "the 400 models of largest weight")
 
 
 def _histogram(ax: Any, y: Any, detector: Any) -> None:
@@ -91,11 +95,11 @@ def _histogram(ax: Any, y: Any, detector: Any) -> None:
     common = {"bins": edges, "density": True}
     ax.hist(detector.scores_[y > 0], color=NORMAL, alpha=0.7, label="normal", **common)
     ax.hist(detector.scores_[y == 0], color=ANOMALOUS, alpha=0.6, label="anomalous", **common)
-    ax.hist(detector.null_scores_, histtype="step", color="black", label="random points", **common)
-    ax.axvline(-detector.offset_, color="#D55E00", lw=2, label="threshold")
+    ax.hist(detector.null_scores_, histtype="step", color="black", label="null points", **common)
+    ax.axvline(detector.threshold_, color="#D55E00", lw=2, label="threshold")
     ax.set_xlabel("anomaly score")
     ax.set_yticks([])
-    ax.set_title("labels from a null", fontsize=10)
+    ax.set_title("labels by comparison with null points", fontsize=10)
     ax.legend(fontsize=9, frameon=False)
 
 
@@ -105,7 +109,7 @@ def _structures(ax: Any, X: Any, detector: Any) -> None:
     for k, structure in enumerate(detector.structures_):
         points, colour = X[structure.members], colours[k % len(colours)]
         ax.scatter(*points.T, s=9, c=colour, linewidths=0, label=str(structure.support))
-    _plain(ax, X, f"{len(detector.structures_)} structures, by their points")
+    _plain(ax, X, f"{len(detector.structures_)} structures, with their numbers of points")
     ax.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0), ncols=6)
 
 

@@ -1,4 +1,4 @@
-"""From finished cells to the paper's tables, with the published number beside ours."""
+"""The tables of the paper from finished cells, with the published numbers beside ours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Runs = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Grid:
-    """A table as text. Cells may be marked <u>so</u> and **so**."""
+    """A table as text; cells may have <u>underlined</u> and **bold** parts."""
 
     title: str
     head: list[str]
@@ -56,18 +56,18 @@ class Entry:
 
     mean: float
     std: float
-    """nan of a single run"""
+    """nan for a single run"""
     published: float
     best: bool
-    """the highest of its row, to three decimals as printed"""
+    """whether it is the highest of its row, to three decimals"""
     significant: bool
-    """the highest, and better than every competitor in the same embedding (paired t-test)"""
+    """whether it is the highest and better than all others of its embedding (paired t-test)"""
 
 
 def by_setting(table: Table, cells: list[Cell]) -> dict[tuple[str, str], Runs]:
-    """(family, method) -> mean AUC over the family's sets for every candidate setting."""
+    """(family, method) -> mean AUC over the datasets of the family for every candidate."""
     found: dict[tuple[str, str], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    for cell in of(table.name, cells):
+    for cell in cells_of(table.name, cells):
         name = cell["settings"]["dataset"]
         for method in table.methods:
             found[family_of(name), method][name].append(cell["auc"][method])
@@ -78,16 +78,16 @@ def by_setting(table: Table, cells: list[Cell]) -> dict[tuple[str, str], Runs]:
 
 
 def best_settings(table: Table, cells: list[Cell]) -> dict[tuple[str, str], int]:
-    """(family, method) -> the candidate with the highest mean AUC over the family's sets."""
+    """(family, method) -> the candidate with the highest mean AUC."""
     means = by_setting(table, cells)
     return {key: candidates(key[1])[int(np.argmax(aucs))] for key, aucs in means.items()}
 
 
 def runs_by_set(table: Table, cells: list[Cell]) -> dict[str, dict[str, Runs]]:
-    """set -> method -> AUC of every run at the best setting, in the order of the paper."""
+    """dataset -> method -> AUC of every run with the best setting, in the order of the paper."""
     best = best_settings(table, cells)
     runs: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for cell in sorted(of(table.name, cells), key=lambda cell: cell["settings"]["run"]):
+    for cell in sorted(cells_of(table.name, cells), key=lambda cell: cell["settings"]["run"]):
         name = cell["settings"]["dataset"]
         for method in table.methods:
             at = candidates(method).index(best[family_of(name), method])
@@ -100,27 +100,29 @@ def runs_by_set(table: Table, cells: list[Cell]) -> dict[str, dict[str, Runs]]:
 
 
 def entries(table: Table, cells: list[Cell]) -> dict[str, dict[str, Entry]]:
-    """set -> method -> entry, in the order of the paper, "Mean" last."""
+    """dataset -> method -> entry, in the order of the paper, "Mean" last."""
     rows = runs_by_set(table, cells)
     published = table.published()
-    found = {name: marked(row, table, published[name]) for name, row in rows.items()}
+    found = {name: row_entries(row, table, published[name]) for name, row in rows.items()}
     found["Mean"] = _mean_row(table, rows, published)
     return found
 
 
 def _mean_row(table: Table, rows: dict[str, dict[str, Runs]], published: Any) -> dict[str, Entry]:
-    """The mean over the sets that were run, beside the printed mean, or, where some sets are
-    missing, the mean of what is printed for the same."""
+    """The mean over the datasets that were run, beside the published mean; if some datasets are
+    missing, beside the mean of the published numbers of the others."""
     common = min(len(aucs) for row in rows.values() for aucs in row.values())
     ours = {m: np.mean([row[m][:common] for row in rows.values()], axis=0) for m in table.methods}
-    printed = {m: float(np.mean([published[name][m] for name in rows])) for m in table.methods}
+    theirs = {m: float(np.mean([published[name][m] for name in rows])) for m in table.methods}
     if len(rows) == len(table.sets):
-        printed = published["Mean"]
-    return marked(ours, table, printed)
+        theirs = published["Mean"]
+    return row_entries(ours, table, theirs)
 
 
-def marked(row: dict[str, Runs], table: Table, published: dict[str, float]) -> dict[str, Entry]:
-    """Means, deviations, and the marks of one row."""
+def row_entries(
+    row: dict[str, Runs], table: Table, published: dict[str, float]
+) -> dict[str, Entry]:
+    """The entries of one row."""
     best = max(row, key=lambda method: row[method].mean())
     rivals = next(methods for _, methods in table.spaces if best in methods)
     beats_all = all(_better(row[best], row[rival]) for rival in rivals if rival != best)
@@ -137,18 +139,18 @@ def marked(row: dict[str, Runs], table: Table, published: dict[str, float]) -> d
 
 
 def _better(one: Runs, other: Runs) -> bool:
-    """Is `one` better in the mean, by a paired t-test at the level ALPHA? Never of fewer than
-    three runs, which tell next to nothing about their own spread."""
+    """Whether `one` is better by a paired t-test at level ALPHA; never with fewer than three
+    runs, which are too few to estimate the variance."""
     if len(one) < 3 or one.mean() <= other.mean():
         return False
     gaps = one - other
     if np.ptp(gaps) == 0:
-        return True  # always better by the same amount: no test needed, and none defined
+        return True  # the test is not defined for equal differences
     return bool(ttest_rel(one, other).pvalue < ALPHA)
 
 
 def auc_grid(table: Table, cells: list[Cell]) -> Grid:
-    """The table of the paper: mean ± deviation, then (published, difference)."""
+    """The table of the paper: mean ± standard deviation (published, difference)."""
     rows = []
     for name, row in entries(table, cells).items():
         shown = [name]
@@ -164,27 +166,27 @@ def auc_grid(table: Table, cells: list[Cell]) -> Grid:
 
 
 def difference(entry: Entry) -> str:
-    """Ours minus the printed number, to three decimals; zero has no sign of its own."""
+    """Ours minus the published number, to three decimals, without negative zero."""
     return f"{round(entry.mean - entry.published, 3) + 0.0:+.3f}"
 
 
-def made(cells: list[Cell]) -> list[Table]:
-    """The tables of which there are cells."""
-    return [table for table in TABLES.values() if of(table.name, cells)]
+def tables_with_cells(cells: list[Cell]) -> list[Table]:
+    """The tables that have cells."""
+    return [table for table in TABLES.values() if cells_of(table.name, cells)]
 
 
 def settings_grid(cells: list[Cell]) -> Grid:
-    """What LOF, iFor and EiFor were given, beside the paper's k."""
-    printed = {row["family"]: row for row in published_neighbours()}
+    """The best settings of LOF, iFor and EiFor, with the k of the paper."""
+    published = {row["family"]: row for row in published_neighbours()}
     rows = []
     for table in TABLES.values():
         best = best_settings(table, cells)
         for family in dict.fromkeys(family for family, _ in best):
             for space, methods in table.spaces:
-                k = printed[family][_SPACES[space]] or "-"
+                k = published[family][_SPACES[space]] or "-"
                 widths = [_width(m, best[family, m]) for m in methods[1:3]]
                 rows.append([family, space, f"{best[family, methods[0]]} ({k})", *widths])
-    head = ["family", "embedding", "k of LOF (the paper's)", "sigma of iFor", "sigma of EiFor"]
+    head = ["family", "embedding", "k of LOF (in the paper)", "sigma of iFor", "sigma of EiFor"]
     return Grid("Best setting of each baseline", head, rows)
 
 
@@ -212,20 +214,20 @@ def widths_grid(cells: list[Cell]) -> Grid:
     for table in TABLES.values():
         for (family, method), aucs in by_setting(table, cells).items():
             if candidates(method) == WIDTHS:
-                own = [name for name in table.sets if family_of(name) == family]
-                own = [name for name in own if name in runs_by_set(table, cells)]
-                printed = np.mean([table.published()[name][method] for name in own])
+                run = runs_by_set(table, cells)
+                names = [n for n in table.sets if family_of(n) == family and n in run]
+                published = np.mean([table.published()[name][method] for name in names])
                 rows.append(
                     [family, TITLES[method]]
                     + [f"{auc:.3f}" for auc in aucs]
-                    + [f"{1 - aucs[0]:.3f}", f"{printed:.3f}"]
+                    + [f"{1 - aucs[0]:.3f}", f"{published:.3f}"]
                 )
-    head = ["family", "", *(f"sigma x {width}" for width in WIDTHS), "1 - (sigma x 1)", "printed"]
+    head = ["family", "", *(f"sigma x {width}" for width in WIDTHS), "1 - (sigma x 1)", "published"]
     return Grid("Mean AUC of iFor and EiFor on preferences by sigma", head, rows)
 
 
 def write_csv(table: Table, cells: list[Cell], folder: Path) -> None:
-    """auc_<table>.csv, a line for each number, and settings_<table>.csv, all that was tried."""
+    """Write auc_<table>.csv, a line per number, and settings_<table>.csv, all candidates."""
     numbers = [
         [name, method, f"{e.mean:.4f}", f"{e.std:.4f}", f"{e.published:.4f}", e.best, e.significant]
         for name, row in entries(table, cells).items()
@@ -249,5 +251,6 @@ def write_rows(path: Path, rows: list[list[Any]]) -> None:
         file.write(text.getvalue().encode())
 
 
-def of(part: str, cells: list[Cell]) -> list[Cell]:
+def cells_of(part: str, cells: list[Cell]) -> list[Cell]:
+    """The cells of a part of the experiments."""
     return [cell for cell in cells if cell["settings"]["part"] == part]

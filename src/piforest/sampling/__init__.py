@@ -12,6 +12,8 @@ from typing import Any
 from .._registry import Registry
 from ..protocols import Sampler
 
+__all__ = ["get_sampler", "list_samplers"]
+
 SAMPLERS = Registry(
     "sampler",
     {
@@ -26,12 +28,41 @@ SAMPLERS = Registry(
 
 
 def list_samplers() -> list[str]:
-    """The names that `sampler=` takes."""
+    """List the names that `sampler=` takes.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from piforest.sampling import list_samplers
+    >>> "mixed" in list_samplers()
+    True
+    """
     return SAMPLERS.names()
 
 
 def get_sampler(name: str, **options: Any) -> Sampler:
-    """A sampler by its name, with its own options."""
+    """Get a sampler by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_samplers()`.
+    **options : dict
+        The options of the sampler, such as scale of "local".
+
+    Returns
+    -------
+    Sampler
+
+    Examples
+    --------
+    >>> from piforest.sampling import get_sampler
+    >>> get_sampler("local", scale=0.1).name
+    'local'
+    """
     sampler: Sampler = SAMPLERS.get(name, **options)
     return sampler
 

@@ -39,14 +39,15 @@ def scan(scene, tmp_path):
 
 def run(capsys, *arguments):
     code = cli.main(["cloud", *(str(each) for each in arguments)])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["ply", "laz", "las", "csv"])
 def test_the_scan_gets_scores_and_colours_and_loses_nothing(ending, scan, scene, tmp_path, capsys):
     out, plot = tmp_path / f"scored.{ending}", tmp_path / "p.png"
-    code, told, err = run(capsys, scan, "--out", out, "--plot", plot)
+    code, printed, err = run(capsys, scan, "--out", out, "--plot", plot)
     assert (code, err) == (0, "")
     before, after = read_table(scan), read_table(out)
     assert {*before.names, "score", "anomaly", *RGB} <= set(after.names)
@@ -58,11 +59,11 @@ def test_the_scan_gets_scores_and_colours_and_loses_nothing(ending, scan, scene,
     assert np.array_equal(red > blue, flagged == 1)
     if ending == "ply":
         assert after.columns["red"].dtype == np.uint8
-    assert "of family plane" in told
+    assert "of family plane" in printed
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_scans_own_colours_can_be_kept(scene, tmp_path, capsys):
+def test_the_colours_of_a_scan_can_be_kept(scene, tmp_path, capsys):
     columns = dict(zip("xyz", scene.data.astype(np.float32).T))
     columns |= {name: np.full(len(scene.data), 7, np.uint8) for name in RGB}
     write_ply(tmp_path / "scan.ply", columns, text=True)
@@ -81,14 +82,15 @@ def test_points_without_a_coordinate_stay_grey_and_unscored(scene, tmp_path, cap
     assert code == 1
     assert "row 6 of column 'y' has no number" in err
     out = tmp_path / "scored.ply"
-    code, told, _ = run(capsys, tmp_path / "scan.ply", "--out", out, "--drop-missing")
+    code, printed, _ = run(capsys, tmp_path / "scan.ply", "--out", out, "--drop-missing")
     assert code == 0
-    assert "1 lacks a coordinate" in told
+    assert "1 lacks a coordinate" in printed
     table = read_table(out)
     assert np.flatnonzero(np.isnan(table.numbers(["score"])[:, 0])).tolist() == [5]
     assert table.numbers(RGB)[5].tolist() == [128, 128, 128]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "family"),
     [
@@ -102,16 +104,16 @@ def test_families_with_normals_find_their_columns(make, family, tmp_path, capsys
     columns = dict(zip(names, made.data.astype(np.float32).T))
     write_ply(tmp_path / "scan.ply", {"time": columns["x"].copy(), **columns})
     out, plot = tmp_path / "scored.ply", tmp_path / "p.png"
-    code, told, err = run(
+    code, printed, err = run(
         capsys, tmp_path / "scan.ply", "--family", *family, "--plot", plot, "--out", out, "--json"
     )
     assert (code, err) == (0, "")
-    assert json.loads(told)["columns"] == list(names)
+    assert json.loads(printed)["columns"] == list(names)
     assert roc_auc_score(made.target == 0, read_table(out).numbers(["score"])[:, 0]) > 0.95
     assert plot.exists()
 
 
-def test_a_scan_that_cannot_be_read_is_one_line(scan, tmp_path, capsys):
+def test_the_error_of_an_unreadable_scan_is_one_line(scan, tmp_path, capsys):
     whole = scan.read_bytes()
     (tmp_path / "cut.ply").write_bytes(whole[:-500])
     (tmp_path / "other.ply").write_text("no scan")
@@ -122,8 +124,8 @@ def test_a_scan_that_cannot_be_read_is_one_line(scan, tmp_path, capsys):
         ("flat.csv", "needs 3 columns"),
         ("none.ply", "there is no such file"),
     ):
-        code, told, err = run(capsys, tmp_path / name)
-        assert (code, told) == (1, "")
+        code, printed, err = run(capsys, tmp_path / name)
+        assert (code, printed) == (1, "")
         assert message in err
         assert err.count("\n") == 1
     code, _, err = run(capsys, tmp_path / "flat.csv", "--family", "line")
@@ -131,10 +133,10 @@ def test_a_scan_that_cannot_be_read_is_one_line(scan, tmp_path, capsys):
     assert "a cloud has three coordinates" in err
 
 
-def test_large_clouds_are_drawn_in_part(tmp_path, monkeypatch):
-    from piforest.apps.cli import _pictures
+def test_a_sample_of_a_large_cloud_is_drawn(tmp_path, monkeypatch):
+    from piforest.apps.cli import _plots
 
-    monkeypatch.setattr(_pictures, "_DRAWN", 50)
+    monkeypatch.setattr(_plots, "_MAX_POINTS", 50)
     rng = np.random.default_rng(0)
-    _pictures.draw_cloud(tmp_path / "p.svg", rng.normal(size=(400, 3)), rng.uniform(size=400), 0.5)
+    _plots.draw_cloud(tmp_path / "p.svg", rng.normal(size=(400, 3)), rng.uniform(size=400), 0.5)
     assert (tmp_path / "p.svg").stat().st_size > 1000

@@ -1,4 +1,4 @@
-"""`piforest detect`: what it finds, tells and writes."""
+"""`piforest detect`: results, summary and outputs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def lines(scene, tmp_path):
     return put_lines(tmp_path / "lines.csv", *scene)
 
 
-def test_scores_stand_beside_the_columns_of_the_file(lines, scene, tmp_path, capsys):
+def test_scores_are_written_beside_the_columns_of_the_file(lines, scene, tmp_path, capsys):
     out = tmp_path / "scores.csv"
-    code, told, err = run(capsys, "detect", lines, "--family", "line", "--out", out)
+    code, printed, err = run(capsys, "detect", lines, "--family", "line", "--out", out)
     assert (code, err) == (0, "")
     before, after = rows_of(lines), rows_of(out)
     assert list(after[0]) == ["id", "x", "y", "note", "score", "anomaly"]
@@ -42,26 +42,26 @@ def test_scores_stand_beside_the_columns_of_the_file(lines, scene, tmp_path, cap
     assert np.array_equal(flagged == "1", expected.labels_ == -1)
     assert set(flagged) == {"0", "1"}
     assert roc_auc_score(y == 0, expected.scores_) > 0.95
-    assert "257 in columns x, y of" in told
-    assert "structures  3" in told
-    assert f"wrote {out}" in told
+    assert "257 in columns x, y of" in printed
+    assert "structures  3" in printed
+    assert f"wrote {out}" in printed
 
 
 def test_the_summary_lists_the_most_anomalous_rows_with_their_values(lines, scene, capsys):
-    _, told, _ = run(capsys, "detect", lines, "--family", "line")
+    _, printed, _ = run(capsys, "detect", lines, "--family", "line")
     X, _ = scene
     worst = int(PreferenceIsolationForest("line", random_state=0).fit(X).scores_.argmax())
-    first = told.split("most anomalous rows\n")[1].splitlines()[1].split()
+    first = printed.split("most anomalous rows\n")[1].splitlines()[1].split()
     assert first[0] == str(worst + 1)
     assert first[2:5] == [f"s{worst:03d}", f"{X[worst, 0]:.4f}", f"{X[worst, 1]:.4f}"]
-    assert len(told.split("most anomalous rows\n")[1].splitlines()) == 11
+    assert len(printed.split("most anomalous rows\n")[1].splitlines()) == 11
 
 
 def test_numbers_written_with_all_digits_keep_their_exponent(scene, tmp_path, capsys):
     X, path = scene[0], tmp_path / "long.csv"
     np.savetxt(path, X, delimiter=",", header="x,y", comments="")  # 8.54...e-01
-    _, told, _ = run(capsys, "detect", path, "--family", "line")
-    shown = told.split("most anomalous rows\n")[1].splitlines()[1:]
+    _, printed, _ = run(capsys, "detect", path, "--family", "line")
+    shown = printed.split("most anomalous rows\n")[1].splitlines()[1:]
     assert len(shown) == 10
     for line in shown:
         number, _, *values = line.split()
@@ -70,8 +70,8 @@ def test_numbers_written_with_all_digits_keep_their_exponent(scene, tmp_path, ca
 
 def test_json_is_one_object_and_nothing_else(lines, tmp_path, capsys):
     out = tmp_path / "scores.csv"
-    code, told, err = run(capsys, "detect", lines, "--family", "line", "--json", "--out", out)
-    answer = json.loads(told)
+    code, printed, err = run(capsys, "detect", lines, "--family", "line", "--json", "--out", out)
+    answer = json.loads(printed)
     assert (code, err) == (0, "")
     assert answer["points"] == 257
     assert answer["columns"] == ["x", "y"]
@@ -94,6 +94,7 @@ def test_threads_change_nothing_and_seeds_do(lines, capsys):
     assert answers[0] != answers[2]
 
 
+@pytest.mark.slow
 def test_another_device_finds_the_same(lines, tmp_path, capsys):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     answers = []
@@ -123,6 +124,7 @@ def test_standard_input_is_read_as_text(lines, tmp_path, capsys, monkeypatch):
     assert len(rows_of(tmp_path / "scores.csv")) == 257
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["tsv", "parquet", "npy", "ply", "xyz"])
 def test_the_name_tells_the_format_of_the_output(ending, scene, tmp_path, capsys):
     from piforest.io.tables import read_table
@@ -138,23 +140,23 @@ def test_the_name_tells_the_format_of_the_output(ending, scene, tmp_path, capsys
     assert np.array_equal(last[:, 1] == 1, expected.labels_ == -1)
 
 
-def test_without_an_ending_the_output_has_that_of_the_file(scene, tmp_path, capsys):
+def test_without_a_suffix_the_output_has_that_of_the_file(scene, tmp_path, capsys):
     np.savetxt(tmp_path / "points.tsv", scene[0], delimiter="\t")
-    code, told, _ = run(
+    code, printed, _ = run(
         capsys, "detect", tmp_path / "points.tsv", "--family", "line", "--out", tmp_path / "scores"
     )
     assert code == 0
     assert "\t" in (tmp_path / "scores.tsv").read_text()
-    assert "scores.tsv" in told
+    assert "scores.tsv" in printed
 
 
-def test_a_file_that_has_a_score_keeps_it(lines, tmp_path, capsys):
+def test_a_file_that_has_scores_keeps_them(lines, tmp_path, capsys):
     once, twice = tmp_path / "once.csv", tmp_path / "twice.csv"
     run(capsys, "detect", lines, "--family", "line", "--out", once)
-    code, told, _ = run(capsys, "detect", once, "--family", "line", "--out", twice, "--json")
+    code, printed, _ = run(capsys, "detect", once, "--family", "line", "--out", twice, "--json")
     assert code == 0
-    answer = json.loads(told)
-    assert answer["columns"] == ["x", "y"]  # the first answer is no coordinate
+    answer = json.loads(printed)
+    assert answer["columns"] == ["x", "y"]  # the first scores are not coordinates
     assert answer["score_columns"] == ["piforest_score", "piforest_anomaly"]
     for row in rows_of(twice):
         assert row["score"] == row["piforest_score"]
@@ -165,24 +167,26 @@ def test_rows_without_a_number_are_an_error_or_stay_unscored(lines, tmp_path, ca
     text[17] = "s016,,0.5,gone"
     text[30] = "s029,0.5,nan,gone"
     lines.write_text("\n".join(text) + "\n")
-    code, told, err = run(capsys, "detect", lines, "--family", "line")
-    assert (code, told) == (1, "")
+    code, printed, err = run(capsys, "detect", lines, "--family", "line")
+    assert (code, printed) == (1, "")
     assert "row 17 of column 'x' has no number, and 1 more" in err
     assert "--drop-missing" in err
     out = tmp_path / "scores.csv"
-    code, told, _ = run(capsys, "detect", lines, "--family", "line", "--drop-missing", "--out", out)
+    options = ["--family", "line", "--drop-missing", "--out", out]
+    code, printed, _ = run(capsys, "detect", lines, *options)
     assert code == 0
-    assert "255 in columns x, y" in told
-    assert "2 rows lack a number" in told
+    assert "255 in columns x, y" in printed
+    assert "2 rows lack a number" in printed
     after = rows_of(out)
     assert [k + 1 for k, row in enumerate(after) if row["score"] == ""] == [17, 30]
     assert (after[16]["anomaly"], after[16]["id"], after[28]["anomaly"]) != ("", "s016", "")
 
 
+@pytest.mark.slow
 def test_all_outputs_are_written(lines, tmp_path, capsys):
     files = {"out": "s.csv", "report": "r.html", "plot": "p.png", "model": "m.pif"}
     out = [f"--{name}={tmp_path / file}" for name, file in files.items()]
-    code, told, err = run(capsys, "detect", lines, "--family", "line", *out)
+    code, printed, err = run(capsys, "detect", lines, "--family", "line", *out)
     assert (code, err) == (0, "")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "r.html").read_text()
@@ -192,7 +196,7 @@ def test_all_outputs_are_written(lines, tmp_path, capsys):
     assert list(loaded.feature_names_in_) == ["x", "y"]
     assert {path.name for path in tmp_path.iterdir()} == {"lines.csv", *files.values()}
     for name in files.values():
-        assert name in told.splitlines()[-1]
+        assert name in printed.splitlines()[-1]
 
 
 SCENES = {
@@ -203,6 +207,7 @@ SCENES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no structure")
 @pytest.mark.parametrize("family", SCENES)
 def test_rows_of_every_kind_can_be_drawn(family, tmp_path, capsys):
@@ -215,6 +220,7 @@ def test_rows_of_every_kind_can_be_drawn(family, tmp_path, capsys):
     assert plot.stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal_alone(lines):
     command = [sys.executable, "-m", "piforest", "detect", str(lines), "--family", "line"]
     plain = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -225,17 +231,17 @@ def test_progress_is_shown_on_a_terminal_alone(lines):
             [*command, *extra], stdout=subprocess.PIPE, stderr=theirs, text=True, check=True
         )
         os.close(theirs)
-        told = b""
+        printed = b""
         try:
             while part := os.read(ours, 4096):
-                told += part
+                printed += part
         except OSError:
-            pass  # the other end is closed: so Linux says that all was read
+            pass  # on Linux, the end of a pseudo-terminal whose other end is closed
         os.close(ours)
-        assert (b"piforest: 100 trees" in told) == shown
+        assert (b"piforest: 100 trees" in printed) == shown
 
 
-def test_warnings_are_one_line_without_pythons_place(tmp_path, capsys):
+def test_warnings_are_one_line_without_the_place_in_the_code(tmp_path, capsys):
     X = np.random.default_rng(0).uniform(size=(40, 2))
     np.save(tmp_path / "noise.npy", X)
     code, _, err = run(capsys, "detect", tmp_path / "noise.npy", "--family", "line")
@@ -247,12 +253,12 @@ def test_warnings_are_one_line_without_pythons_place(tmp_path, capsys):
 
 
 def test_options_reach_the_family_and_the_detector(lines, tmp_path, capsys):
-    code, told, _ = run(
+    code, printed, _ = run(
         capsys, "detect", lines, "--family", "line,polynomial", "--option", "degree=1",
         "--sigma", "0.02", "--contamination", "0.25", "--models", "900", "--trees", "20",
         "--model", tmp_path / "m.pif", "--json",
     )  # fmt: skip
-    answer = json.loads(told)
+    answer = json.loads(printed)
     assert code == 0
     assert (answer["sigma"], answer["sigma_source"], answer["models"]) == (0.02, "given", 900)
     assert answer["family"] == ["line", "polynomial"]

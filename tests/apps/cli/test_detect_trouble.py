@@ -1,4 +1,4 @@
-"""`piforest detect` where something is wrong: one line, an exit code, and no half file."""
+"""Errors of `piforest detect`: one line, an exit code, and no partial file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CASES = {
     "an empty file": ("", [], "is empty"),
     "a header alone": ("x,y\n", [], "no rows"),
     "text among numbers": ("x,y\n1,2\n3,abc\n4,5\n", [], r"row 2 of column 'y' is 'abc', not a"),
-    "one row": ("x,y\n1,2\n", [], "1 row with all of its numbers, at least 2 are needed"),
+    "one row": ("x,y\n1,2\n", [], "1 row without missing numbers, at least 2 are needed"),
     "the same point": ("x,y\n" + "1,1\n" * 6, [], "all 6 points are identical"),
     "no such column": ("x,y\n1,2\n3,4\n", ["--columns", "x,z"], "no column 'z'"),
     "too few points": ("x,y\n1,2\n3,4\n", ["--family", "circle"], "at least 3 points, got 2"),
@@ -50,7 +50,7 @@ CASES = {
     "a format that is only read": ("x,y\n1,2\n3,4\n", ["--out", "a.mat"], "a.mat: .mat files are"),
     "no folder": ("x,y\n1,2\n3,4\n", ["--out", "a/b.csv"], "there is no folder a"),
     "one name for two": (
-        "x,y\n1,2\n3,4\n", ["--out", "a.csv", "--model", "./a.csv"], "named for two outputs",
+        "x,y\n1,2\n3,4\n", ["--out", "a.csv", "--model", "./a.csv"], "is the name of two outputs",
     ),
     "text in an array": (
         "i,x,y\na,1,2\nb,3,4\nc,5,7\n", ["--out", "a.npy"], "row 1 of column 'i' is 'a'",
@@ -58,6 +58,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
     text, extra, message = CASES[name]
@@ -66,9 +67,9 @@ def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
     if text is not None:
         (tmp_path / file).write_text(text)
     family = [] if "--family" in extra else ["--family", "line"]
-    code, told, err = run(capsys, "detect", file, *family, *extra)
+    code, printed, err = run(capsys, "detect", file, *family, *extra)
     assert code == (2 if name == "no such family" else 1)
-    assert told == "" or name == "the same point"  # which the first models tell
+    assert printed == "" or name == "the same point"  # found by the first models
     assert err.startswith("piforest: ")
     assert err.count("\n") == 1
     with pytest.raises(AssertionError, match=message):
@@ -82,19 +83,20 @@ def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
      ["--family", "line", "--plot", "a.gif"], ["--family", "line", "--report", "a.txt"],
      ["--family", "line", "--option", "degree"]],
 )  # fmt: skip
-def test_a_command_that_is_not_understood_exits_with_two(arguments, lines):
+def test_an_invalid_command_line_exits_with_two(arguments, lines):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["detect", str(lines), *arguments])
     assert stopped.value.code == 2
 
 
-def nothing_is_fitted(monkeypatch):
+def forbid_fitting(monkeypatch):
     def fit(self, X):
-        raise AssertionError("the work began")
+        raise AssertionError("a detector was fitted")
 
     monkeypatch.setattr(PreferenceIsolationForest, "fit", fit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--out", "--report", "--plot", "--model"])
 def test_no_file_is_overwritten_unasked_and_that_is_said_before_the_work(
     option, lines, tmp_path, capsys, monkeypatch
@@ -102,10 +104,10 @@ def test_no_file_is_overwritten_unasked_and_that_is_said_before_the_work(
     name = {"--out": "a.csv", "--report": "a.html", "--plot": "a.png", "--model": "a.pif"}[option]
     (tmp_path / name).write_text("mine")
     with monkeypatch.context() as patched:
-        nothing_is_fitted(patched)
+        forbid_fitting(patched)
         code, _, err = run(capsys, "detect", lines, "--family", "line", option, tmp_path / name)
     assert code == 1
-    assert "is there already; --force overwrites it" in err
+    assert "already exists; --force overwrites it" in err
     assert (tmp_path / name).read_text() == "mine"
     code, _, _ = run(
         capsys, "detect", lines, "--family", "line", option, tmp_path / name, "--force"
@@ -119,12 +121,12 @@ def test_no_file_is_overwritten_unasked_and_that_is_said_before_the_work(
     [("matplotlib", "plots", ["--plot", "a.png"]), ("pyarrow", "cli", ["--out", "a.parquet"]),
      ("laspy", "cloud", ["--out", "a.laz"])],
 )  # fmt: skip
-def test_a_missing_extra_is_said_before_the_work(
+def test_a_missing_extra_is_an_error_before_the_work(
     module, extra, arguments, scene, tmp_path, capsys, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", scene[0])
-    nothing_is_fitted(monkeypatch)
+    forbid_fitting(monkeypatch)
     for name in [each for each in sys.modules if each.split(".")[0] == module]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, module, None)
@@ -134,14 +136,14 @@ def test_a_missing_extra_is_said_before_the_work(
     assert err.count("\n") == 1
 
 
-def test_a_full_disk_leaves_no_half_file(lines, tmp_path, capsys, monkeypatch):
+def test_a_full_disk_leaves_no_partial_file(lines, tmp_path, capsys, monkeypatch):
     from piforest.io.tables import text
 
     whole = text.writer.write
 
     def full(self, table):
         whole(self, table)
-        if len(table) > 1:  # not the rehearsal
+        if len(table) > 1:  # not the dry run
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(text.writer, "write", full)
@@ -154,7 +156,7 @@ def test_a_full_disk_leaves_no_half_file(lines, tmp_path, capsys, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
-def test_an_interruption_while_writing_leaves_no_half_file(lines, tmp_path, capsys, monkeypatch):
+def test_an_interruption_while_writing_leaves_no_partial_file(lines, tmp_path, capsys, monkeypatch):
     from piforest.io.tables import text
 
     whole = text.writer.write
@@ -163,7 +165,7 @@ def test_an_interruption_while_writing_leaves_no_half_file(lines, tmp_path, caps
     def interrupted(self, table):
         whole(self, table)
         calls.append(len(table))
-        if len(table) > 1:  # not the rehearsal
+        if len(table) > 1:  # not the dry run
             raise KeyboardInterrupt
 
     monkeypatch.setattr(text.writer, "write", interrupted)
@@ -175,6 +177,7 @@ def test_an_interruption_while_writing_leaves_no_half_file(lines, tmp_path, caps
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "code", "told"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
@@ -201,7 +204,7 @@ whole = text.writer.write
 def slow(self, table):
     whole(self, table)
     self.file.flush()
-    if len(table) > 1:  # not the rehearsal
+    if len(table) > 1:  # not the dry run
         print("writing", flush=True)
         time.sleep(60)
 text.writer.write = slow
@@ -235,7 +238,7 @@ def test_sigterm_while_writing_leaves_nothing(lines, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next_and_what_a_live_one_writes_is_not(
+def test_temporary_files_of_killed_runs_are_removed_and_of_live_runs_are_kept(
     lines, tmp_path, capsys
 ):
     dead, live = writing(lines, tmp_path), writing(lines, tmp_path)
@@ -245,7 +248,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_what_a_live_one_write
         dead.communicate(timeout=60)
         again = ["score", tmp_path / "few.csv", "--model", tmp_path / "m.pif", "--out"]
         assert run(capsys, *again, tmp_path / "other.csv")[0] == 0
-        assert len(hidden(tmp_path)) == 2, "of another name"
+        assert len(hidden(tmp_path)) == 2, "one has another name"
         assert run(capsys, *again, tmp_path / "out.csv")[0] == 0
         assert len(hidden(tmp_path)) == 1, "the live one"
         assert hidden(tmp_path)[0].stat().st_size > 0
@@ -255,7 +258,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_what_a_live_one_write
     assert not hidden(tmp_path)
 
 
-def test_a_handler_of_the_caller_stays(lines, capsys):
+def test_a_signal_handler_of_the_caller_is_kept(lines, capsys):
     ours = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         handler = signal.getsignal(signal.SIGTERM)
@@ -269,58 +272,59 @@ def test_a_handler_of_the_caller_stays(lines, capsys):
     "options", [["--out", "/dev/null"], ["--out", "/dev/null", "--model", "/dev/null"]]
 )
 def test_outputs_to_dev_null_are_written_there(options, lines, tmp_path, capsys):
-    asked = ["detect", lines, "--family", "line", "--out", "/dev/null", *options]
-    code, told, err = run(capsys, *asked)
+    command = ["detect", lines, "--family", "line", "--out", "/dev/null", *options]
+    code, printed, err = run(capsys, *command)
     assert (code, err) == (0, "")
-    assert "wrote /dev/null" in told
+    assert "wrote /dev/null" in printed
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
 def test_a_pipe_gets_the_format_of_the_input(lines):
     command = [sys.executable, "-m", "piforest", "detect", lines, "--family", "line", "--quiet",
                "--out", "/dev/stdout"]  # fmt: skip
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("id,x,y,note,score,anomaly\ns000,")
-    assert told.stdout.count("\n") == 258
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("id,x,y,note,score,anomaly\ns000,")
+    assert result.stdout.count("\n") == 258
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("option", ["--out", "--model"])
-def test_a_device_that_is_full_is_named(option, lines, capsys):
+def test_a_full_device_is_an_error(option, lines, capsys):
     code, _, err = run(capsys, "detect", lines, "--family", "line", option, "/dev/full")
     assert (code, err) == (1, "piforest: cannot write /dev/full: No space left on device.\n")
 
 
-def test_a_name_that_is_no_utf_8_is_refused_before_the_work(lines, tmp_path):
+def test_a_name_that_is_not_utf_8_is_an_error_before_the_work(lines, tmp_path):
     bad = os.fsencode(tmp_path) + b"/\xff.csv"
     shutil.copy(lines, bad)
     for arguments in ([bad], [lines, "--out", os.fsencode(tmp_path) + b"/out\xff.csv"]):
         command = [sys.executable, "-m", "piforest", "detect", *arguments, "--family", "line"]
-        told = subprocess.run(command, capture_output=True, check=False)
-        assert (told.returncode, told.stdout) == (2, b"")
-        assert told.stderr.count(b"\n") == 1
-        assert b"is no UTF-8 text; rename the file" in told.stderr
+        result = subprocess.run(command, capture_output=True, check=False)
+        assert (result.returncode, result.stdout) == (2, b"")
+        assert result.stderr.count(b"\n") == 1
+        assert b"is not UTF-8 text; rename the file" in result.stderr
 
 
-def test_letters_that_standard_output_lacks_are_escaped(lines, tmp_path):
+def test_characters_that_standard_output_lacks_are_escaped(lines, tmp_path):
     odd = tmp_path / "linïen.csv"
     odd.write_bytes(lines.read_bytes())
     command = [sys.executable, "-m", "piforest", "detect", odd, "--family", "line", "--json"]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    told = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert "lin\\xefen.csv" in told.stdout
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "lin\\xefen.csv" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_does_not_cost_the_files(lines, tmp_path):
     out = tmp_path / "scores.csv"
     command = f"{sys.executable} -m piforest detect {lines} --family line --out {out} | head -n 1"
-    told = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
-    assert told.stdout.count("\n") == 1
-    assert told.stderr == ""
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert result.stdout.count("\n") == 1
+    assert result.stderr == ""
     assert len(rows_of(out)) == 257
 
 
-def test_an_unknown_device_is_told(lines, capsys):
+def test_an_unknown_device_is_an_error(lines, capsys):
     code, _, err = run(capsys, "detect", lines, "--family", "line", "--device", "gpu")
     assert code == 1
     assert "device must be 'cpu', 'cuda', 'cuda:N', 'auto' or 'torch', got 'gpu'." in err

@@ -29,22 +29,23 @@ def detector(folder):
 
 def run(capsys, *arguments):
     code = cli.main(["explain", *(str(each) for each in arguments)])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [1, 200])
 def test_a_row_is_explained_in_words_and_numbers(row, folder, detector, capsys):
     fitted, X = detector
     reason = fitted.explain(X[row - 1 : row])[0]
     command = [folder / "points.csv", "--row", row, "--family", "line"]
-    code, told, err = run(capsys, *command)
+    code, printed, err = run(capsys, *command)
     assert (code, err) == (0, "")
-    assert reason.text in told
-    assert f"row {row} of" in told
-    assert f"east = {X[row - 1, 0]:.6g}" in told
-    code, told, err = run(capsys, *command, "--json")
-    answer = json.loads(told)
+    assert reason.text in printed
+    assert f"row {row} of" in printed
+    assert f"east = {X[row - 1, 0]:.6g}" in printed
+    code, printed, err = run(capsys, *command, "--json")
+    answer = json.loads(printed)
     assert (answer["text"], answer["score"]) == (reason.text, reason.score)
     assert answer["anomaly"] == (row == 200)  # the lines come first
     assert [each["structure"] for each in answer["nearest"]] == [
@@ -55,17 +56,18 @@ def test_a_row_is_explained_in_words_and_numbers(row, folder, detector, capsys):
     assert answer["nearest"][0]["support"] == first.support
 
 
+@pytest.mark.slow
 def test_a_stored_model_explains_the_same_and_knows_its_columns(folder, tmp_path, capsys):
     fresh = json.loads(run(capsys, folder / "points.csv", "--family", "line", "--json")[1])
     stored = json.loads(
         run(capsys, folder / "points.csv", "--model", folder / "m.pif", "--json")[1]
     )
     assert fresh == stored
-    # A new row, in other columns, in a file of its own.
+    # A new row in another file, with other columns.
     (tmp_path / "new.csv").write_text("id,north,more,east\n7,0.91,3,-0.4\n")
-    code, told, err = run(capsys, tmp_path / "new.csv", "--model", folder / "m.pif", "--json")
+    code, printed, err = run(capsys, tmp_path / "new.csv", "--model", folder / "m.pif", "--json")
     assert (code, err) == (0, "")
-    assert json.loads(told)["values"] == {"east": -0.4, "north": 0.91}
+    assert json.loads(printed)["values"] == {"east": -0.4, "north": 0.91}
 
 
 def test_without_a_row_the_most_anomalous_is_explained(folder, detector, capsys):
@@ -84,6 +86,7 @@ def write_matches(folder):
     return [folder / "p.npy", "--family", "homography"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [write_regression, write_matches, None])
 def test_the_row_is_drawn_over_its_structures(made, folder, tmp_path, capsys):
     command = (
@@ -98,7 +101,7 @@ def test_the_row_is_drawn_over_its_structures(made, folder, tmp_path, capsys):
     assert "--force" in err
 
 
-def test_the_picture_counts_rows_as_the_user_does(folder, tmp_path, capsys):
+def test_the_plot_has_the_row_number_of_the_file(folder, tmp_path, capsys):
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.fonttype": "none"}):  # text stays text
@@ -122,14 +125,14 @@ def test_the_picture_counts_rows_as_the_user_does(folder, tmp_path, capsys):
 )
 def test_bad_input_is_one_line(extra, message, folder, capsys, monkeypatch):
     monkeypatch.chdir(folder)
-    code, told, err = run(capsys, "points.csv", *extra)
-    assert (code, told) == (1, "")
+    code, printed, err = run(capsys, "points.csv", *extra)
+    assert (code, printed) == (1, "")
     assert any(part in err for part in message.split("|"))
     assert err.startswith("piforest: ")
     assert err.count("\n") == 1
 
 
-def test_a_row_without_a_number_has_no_reason(folder, tmp_path, capsys):
+def test_a_row_that_lacks_a_number_has_no_explanation(folder, tmp_path, capsys):
     lines = (folder / "points.csv").read_text().splitlines()
     lines[4] = "nan,1"
     (tmp_path / "gone.csv").write_text("\n".join(lines) + "\n")
@@ -142,7 +145,7 @@ def test_a_row_without_a_number_has_no_reason(folder, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("extra", [[], ["--family", "line", "--model", "m.pif"], ["--row", "0"]])
-def test_a_command_that_is_not_understood_exits_with_two(extra, folder):
+def test_an_invalid_command_line_exits_with_two(extra, folder):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["explain", str(folder / "points.csv"), *extra])
     assert stopped.value.code == 2

@@ -14,20 +14,20 @@ from piforest.families import get_family, list_families
 
 def run(capsys, *arguments):
     code = cli.main(list(arguments))
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def test_every_family_has_a_line(capsys):
-    code, told, err = run(capsys, "families")
+    code, printed, err = run(capsys, "families")
     assert (code, err) == (0, "")
-    lines = told.splitlines()
+    lines = printed.splitlines()
     assert [line.split()[0] for line in lines[1 : 1 + len(list_families())]] == list_families()
-    assert "(x1, y1, x2, y2)  " in told
+    assert "(x1, y1, x2, y2)  " in printed
     assert all(len(line) <= 120 for line in lines)
 
 
-def test_families_for_machines_say_what_a_row_is(capsys):
+def test_json_describes_the_rows_of_families(capsys):
     listed = json.loads(run(capsys, "families", "--json")[1])["families"]
     by_name = {each["name"]: each for each in listed}
     assert by_name["line"]["least_columns"] == 2
@@ -42,18 +42,18 @@ def test_families_for_machines_say_what_a_row_is(capsys):
 
 
 @pytest.mark.parametrize("name", list_families())
-def test_each_family_is_told_in_detail_with_its_options(name, capsys):
-    code, told, _ = run(capsys, "families", name)
+def test_each_family_is_described_with_its_options(name, capsys):
+    code, printed, _ = run(capsys, "families", name)
     assert code == 0
-    assert told.startswith(name)
+    assert printed.startswith(name)
     for option in json.loads(run(capsys, "families", name, "--json")[1])["options"]:
         assert hasattr(get_family(name), option)
-        assert f"{option}=" in told
+        assert f"{option}=" in printed
 
 
 def test_an_unknown_family_is_one_line(capsys):
-    code, told, err = run(capsys, "families", "cirle")
-    assert (code, told) == (1, "")
+    code, printed, err = run(capsys, "families", "cirle")
+    assert (code, printed) == (1, "")
     assert "Did you mean 'circle'?" in err
     assert err.count("\n") == 1
 
@@ -64,12 +64,12 @@ def completed(script, *words):
         'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _piforest; '
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    told = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", code, str(script), "piforest", *words],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert told.stderr == ""
-    return told.stdout.split()
+    assert result.stderr == ""
+    return result.stdout.split()
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_bash_completes_commands_options_and_values(script):
     assert completed(script, "detect", "--family", "line,ci") == ["line,circle"]
     assert completed(script, "families", "sub") == ["subspace"]
     assert completed(script, "completion", "") == ["bash", "zsh", "fish"]
-    # Nothing of ours: bash offers files.
+    # No reply: bash completes files.
     assert completed(script, "detect", "--out", "a") == []
     assert completed(script, "detect", "points") == []
 
@@ -102,7 +102,7 @@ def test_every_option_of_every_command_is_offered(script):
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_scripts_of_other_shells_are_whole(shell, tmp_path, capsys):
+def test_scripts_of_other_shells_are_valid(shell, tmp_path, capsys):
     script = run(capsys, "completion", shell)[1]
     for command in cli.COMMANDS:
         assert command in script
@@ -111,8 +111,9 @@ def test_scripts_of_other_shells_are_whole(shell, tmp_path, capsys):
     if shutil.which(shell):
         path = tmp_path / "script"
         path.write_text(script)
-        told = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
-        assert (told.returncode, told.stderr) == (0, "")
+        command = [shell, "-n", str(path)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_an_unknown_shell_exits_with_two():
@@ -125,11 +126,11 @@ def test_the_help_has_every_command_and_the_exit_codes(capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["--help"])
     assert stopped.value.code == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for command in cli.COMMANDS:
-        assert f"\n    {command}" in told
-    for line in ("0    done", "1    the work failed", "2    the command", "130  interrupted"):
-        assert line in told
+        assert f"\n    {command}" in printed
+    for line in ("0    success", "1    failure", "2    invalid command line", "130  interrupted"):
+        assert line in printed
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)

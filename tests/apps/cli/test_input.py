@@ -1,4 +1,4 @@
-"""What people's files look like, and what the command line makes of them."""
+"""How the command line reads files of all kinds."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def run(capsys, *arguments):
         code = cli.main([str(each) for each in arguments])
     except SystemExit as stopped:
         code = stopped.code
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def put(path, columns):
@@ -46,7 +46,7 @@ def test_families_of_any_number_of_columns_prefer_x_and_y(family, tmp_path):
     n = np.arange(len(X))
     table = {"id": n, "x": X[:, 0], "y": X[:, 1], "t": n / 7}
     path = put(tmp_path / "a.csv", table)
-    with pytest.warns(UserWarning, match="columns id, t left out, since x and y are there; --col"):
+    with pytest.warns(UserWarning, match="columns id, t left out, since x and y exist; --col"):
         assert pick_columns(read_table(path), None, get_family(family)) == ["x", "y"]
     path = put(tmp_path / "b.csv", {**table, "z": X[:, 0]})
     with pytest.warns(UserWarning, match="columns id, t left out"):
@@ -56,31 +56,31 @@ def test_families_of_any_number_of_columns_prefer_x_and_y(family, tmp_path):
 @pytest.mark.parametrize(
     ("name", "start", "step"), [("k", 0, 1), ("k", 1, 1), ("ID", 7, 1), ("row", 0, 3)]
 )
-def test_a_column_that_numbers_the_rows_is_no_coordinate(name, start, step, tmp_path, capsys):
+def test_a_column_that_numbers_the_rows_is_not_a_coordinate(name, start, step, tmp_path, capsys):
     counts = start + step * np.arange(len(X))
     path = put(tmp_path / "a.csv", {name: counts, "east": X[:, 0], "north": X[:, 1]})
-    code, told, err = run(capsys, "detect", path, *QUICK)
+    code, printed, err = run(capsys, "detect", path, *QUICK)
     assert code == 0
     assert err.count("\n") == 1
     assert f"column {name} left out, since it numbers the rows; --columns {name},east,north" in err
-    assert "in columns east, north of" in told
-    code, told, err = run(capsys, "detect", path, *QUICK, "--columns", f"{name},east,north")
+    assert "in columns east, north of" in printed
+    code, printed, err = run(capsys, "detect", path, *QUICK, "--columns", f"{name},east,north")
     assert (code, err) == (0, "")
-    assert f"in columns {name}, east, north of" in told
+    assert f"in columns {name}, east, north of" in printed
 
 
-def test_a_count_beside_one_column_alone_is_its_time(tmp_path, capsys):
+def test_a_counter_beside_a_single_column_is_its_time(tmp_path, capsys):
     path = put(tmp_path / "a.csv", {"t": range(len(X)), "value": X[:, 1]})
-    code, told, err = run(capsys, "detect", path, *QUICK)
+    code, printed, err = run(capsys, "detect", path, *QUICK)
     assert (code, err) == (0, "")
-    assert "in columns t, value of" in told
+    assert "in columns t, value of" in printed
 
 
 def test_whole_numbers_that_do_not_count_rows_are_coordinates(tmp_path, capsys):
     path = put(tmp_path / "a.csv", {"k": np.arange(len(X)) * 2, "u": X[:, 0], "v": X[:, 1]})
-    code, told, err = run(capsys, "detect", path, *QUICK)
+    code, printed, err = run(capsys, "detect", path, *QUICK)
     assert (code, err) == (0, "")
-    assert "in columns k, u, v of" in told
+    assert "in columns k, u, v of" in printed
 
 
 @pytest.mark.parametrize("header", [None, False])
@@ -101,25 +101,27 @@ def test_decimal_commas_are_read_between_spaces(header, tmp_path):
         ("1;1.234,5;a;2\n2;5.678,25;b;3\n", "1.234,5"),
     ],
 )
-def test_numbers_cut_at_the_wrong_place_are_not_passed_over(text, cell, tmp_path, capsys):
+def test_numbers_split_by_a_wrong_delimiter_are_not_ignored(text, cell, tmp_path, capsys):
     path = tmp_path / "a.csv"
     path.write_text(text)
     code, _, err = run(capsys, "detect", path, *QUICK, "--no-header")
     assert code == 1
-    assert f"row 1 of column 'x1' is '{cell}', not a number. Say how the file is written" in err
+    assert f"row 1 of column 'x1' is '{cell}', not a number. Give the format of the file" in err
     assert "--columns" in err
     assert err.count("\n") == 1
 
 
-def test_a_folder_that_takes_no_file_is_told_before_the_work(points, tmp_path, capsys, monkeypatch):
+def test_a_folder_without_write_access_is_an_error_before_the_work(
+    points, tmp_path, capsys, monkeypatch
+):
     def refused(dir, prefix):
         raise PermissionError(13, "Permission denied", f"{dir}/{prefix}abc")
 
     out = tmp_path / "scores.csv"
     with monkeypatch.context() as patched:
         patched.setattr("tempfile.mkstemp", refused)
-        code, told, err = run(capsys, "detect", points, *QUICK, "--out", out)
-    assert (code, told) == (1, "")
+        code, printed, err = run(capsys, "detect", points, *QUICK, "--out", out)
+    assert (code, printed) == (1, "")
     why = "no file can be made in its folder (Permission denied)."
     assert err == f"piforest: cannot write {out}: {why}\n"
     assert run(capsys, "detect", points, *QUICK, "--out", out)[0] == 0
@@ -130,16 +132,16 @@ def test_an_output_must_be_a_file(points, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = run(capsys, "detect", points, *QUICK, "--out", "-")
     assert code == 2
-    assert "argument --out: '-' is no file" in err
+    assert "argument --out: '-' is not a file" in err
     assert [each.name for each in tmp_path.iterdir()] == ["points.csv"]
 
 
-def test_a_folder_and_a_missing_model_are_told_as_such(points, tmp_path, capsys):
+def test_folders_and_missing_models_are_errors(points, tmp_path, capsys):
     code, _, err = run(capsys, "detect", tmp_path, *QUICK)
     assert (code, err) == (1, f"piforest: {tmp_path} is a folder, not a file.\n")
     code, _, err = run(capsys, "score", tmp_path, "--model", "no.pif")
     assert code == 1
-    assert f"{tmp_path} is a folder, not a file; one of Parquet files" in err
+    assert f"{tmp_path} is a folder, not a file; score a folder of Parquet files" in err
     assert "--dask local" in err
     code, _, err = run(capsys, "score", points, "--model", "no.pif")
     assert (code, err) == (1, "piforest: no.pif: there is no such file.\n")
@@ -155,20 +157,22 @@ def test_a_threshold_lies_between_0_and_1(threshold, points, capsys):
 
 
 @pytest.mark.parametrize("option", [["--ratio", "0.8"], ["--mutual"]])
-def test_matches_of_ones_own_are_not_filtered(option, capsys):
+def test_matches_of_a_file_are_not_filtered(option, capsys):
     code, _, err = run(capsys, "matches", "a.png", "b.png", "--matches", "mm.csv", *option)
     assert code == 2
-    assert err.startswith(f"piforest: {option[0]} is for matches that are made here")
+    assert err.startswith(
+        f"piforest: {option[0]} applies to matching, but the matches are read from mm.csv"
+    )
     assert err.count("\n") == 1
 
 
-def test_a_pair_is_chosen_among_matches_of_ones_own(capsys):
+def test_a_pair_needs_a_file_of_matches(capsys):
     code, _, err = run(capsys, "matches", "a.png", "b.png", "--pair", "a,b")
     assert code == 2
-    assert err.endswith("give it with --matches.\n")
+    assert err.endswith("use it with --matches.\n")
 
 
-def test_a_match_without_a_number_gets_no_advice_that_cannot_be_followed(tmp_path, capsys):
+def test_the_error_of_an_incomplete_match_does_not_suggest_drop_missing(tmp_path, capsys):
     cv2 = pytest.importorskip("cv2")
     image, matches = tmp_path / "a.png", tmp_path / "mm.csv"
     cv2.imwrite(str(image), np.zeros((8, 8, 3), np.uint8))
@@ -179,17 +183,17 @@ def test_a_match_without_a_number_gets_no_advice_that_cannot_be_followed(tmp_pat
     assert "--drop-missing" not in err
 
 
-def test_large_coordinates_are_shown_with_digits_that_tell_them_apart(tmp_path, capsys):
+def test_large_coordinates_are_shown_with_the_digits_in_which_they_differ(tmp_path, capsys):
     path, model = tmp_path / "far.npy", tmp_path / "m.pif"
     far = X + np.array([500_000, 4_000_000])
     np.save(path, far)
-    code, told, _ = run(capsys, "detect", path, *QUICK, "--model", model)
+    code, printed, _ = run(capsys, "detect", path, *QUICK, "--model", model)
     assert code == 0
-    shown = np.array([line.split() for line in told.split("x1\n")[1].splitlines()[:10]], float)
+    shown = np.array([line.split() for line in printed.split("x1\n")[1].splitlines()[:10]], float)
     rows = shown[:, 0].astype(int) - 1
     assert np.allclose(shown[:, 2:], far[rows], rtol=0, atol=1e-4)
-    _, told, _ = run(capsys, "explain", path, "--model", model, "--row", "3")
-    x, y = (float(part.split(" = ")[1]) for part in told.splitlines()[0].split(", "))
+    _, printed, _ = run(capsys, "explain", path, "--model", model, "--row", "3")
+    x, y = (float(part.split(" = ")[1]) for part in printed.splitlines()[0].split(", "))
     assert np.allclose([x, y], far[2], rtol=0, atol=1e-4)
 
 
@@ -221,39 +225,39 @@ def test_only_formats_that_can_be_written_are_offered(name, points, tmp_path, ca
 
 
 @pytest.mark.parametrize("name", ["o.npy", "o.xyz"])
-def test_text_is_refused_before_the_work_by_files_of_numbers(name, tmp_path, capsys):
+def test_text_in_a_format_of_numbers_is_an_error_before_the_work(name, tmp_path, capsys):
     notes = ["1", *["a"] * (len(X) - 1)]  # the first row alone would do
     path = put(tmp_path / "a.csv", {"note": notes, "x": X[:, 0], "y": X[:, 1]})
-    code, told, err = run(capsys, "detect", path, *QUICK, "--out", tmp_path / name)
-    assert (code, told) == (1, "")
-    told = "row 2 of column 'note' is 'a', not a number. Write another format, such as .csv."
-    assert f"{name[1:]} files hold numbers only, and {path}: {told}" in err
+    code, printed, err = run(capsys, "detect", path, *QUICK, "--out", tmp_path / name)
+    assert (code, printed) == (1, "")
+    message = "row 2 of column 'note' is 'a', not a number. Write another format, such as .csv."
+    assert f"{name[1:]} files hold numbers only, and {path}: {message}" in err
 
 
 def test_json_has_numbers_where_the_cells_are_numbers(tmp_path, capsys):
     n = len(X)
     columns = {"id": [f"{k:03d}" for k in range(n)], "k": [5] * n, "note": ["a"] * n}
     path = put(tmp_path / "a.csv", {**columns, "x": X[:, 0], "y": X[:, 1]})
-    code, told, _ = run(capsys, "detect", path, *QUICK, "--json")
+    code, printed, _ = run(capsys, "detect", path, *QUICK, "--json")
     assert code == 0
-    for row in json.loads(told)["most_anomalous"]:
+    for row in json.loads(printed)["most_anomalous"]:
         at = row["row"] - 1
         expected = {"id": f"{at:03d}", "k": 5, "note": "a", "x": X[at, 0], "y": X[at, 1]}
         assert row["values"] == expected
     path = tmp_path / "b.csv"
     path.write_text("\n".join(f"{x};{y}" for x, y in X).replace(".", ","))
-    code, told, _ = run(capsys, "detect", path, *QUICK, "--json")
-    top = json.loads(told)["most_anomalous"][0]
+    code, printed, _ = run(capsys, "detect", path, *QUICK, "--json")
+    top = json.loads(printed)["most_anomalous"][0]
     assert list(top["values"].values()) == X[top["row"] - 1].tolist()
 
 
-def test_the_size_of_a_sample_is_a_number_where_it_is_one(capsys):
+def test_the_size_of_a_sample_is_a_number_if_it_does_not_depend_on_d(capsys):
     assert json.loads(run(capsys, "families", "line", "--json")[1])["sample"] == 2
     assert json.loads(run(capsys, "families", "hyperplane", "--json")[1])["sample"] == "d"
     assert "sample    1 row\n" in run(capsys, "families", "translation")[1]
 
 
-def test_one_row_is_not_many(tmp_path, capsys):
+def test_one_skipped_row_is_in_the_singular(tmp_path, capsys):
     path = put(tmp_path / "a.csv", {"x": [*X[:, 0], ""], "y": [*X[:, 1], 1]})
-    _, told, _ = run(capsys, "detect", path, *QUICK, "--drop-missing")
-    assert "; 1 row lacks a number\n" in told
+    _, printed, _ = run(capsys, "detect", path, *QUICK, "--drop-missing")
+    assert "; 1 row lacks a number\n" in printed

@@ -20,10 +20,11 @@ def python(code, **environment):
     )
 
 
+@pytest.mark.slow
 def test_the_demo_prints_and_draws(tmp_path, capsys):
     out = tmp_path / "demo.png"
     assert cli.main(["demo", "--out", str(out), "--seed", "1"]) == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for part in (
         "isolation forest",
         "LOF",
@@ -32,17 +33,19 @@ def test_the_demo_prints_and_draws(tmp_path, capsys):
         "Done in",
         str(out),
     ):
-        assert part in told
+        assert part in printed
     assert out.read_bytes().startswith(b"\x89PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_demos_detector_beats_the_others(seed):
     aucs = demo.run(None, seed, lambda text: None)
     assert aucs["piforest"] == max(aucs.values())
 
 
+@pytest.mark.slow
 def test_the_demo_can_draw_vectors_and_skip_the_picture(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli.main(["demo", "--no-picture"]) == 0
@@ -58,25 +61,26 @@ def test_the_demo_without_matplotlib_says_what_to_install(tmp_path, capsys, monk
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_one_line(tmp_path, capsys):
+def test_a_missing_folder_is_an_error_of_one_line(tmp_path, capsys):
     assert cli.main(["demo", "--out", str(tmp_path / "a" / "demo.png")]) == 1
-    told = capsys.readouterr().err
-    assert "there is no folder" in told
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert "there is no folder" in printed
+    assert printed.count("\n") == 1
 
 
-def test_what_cannot_be_written_is_said_before_the_work(tmp_path, capsys):
+def test_a_file_that_cannot_be_written_is_an_error_before_the_work(tmp_path, capsys):
     (tmp_path / "folder.png").mkdir()
     assert cli.main(["demo", "--out", str(tmp_path / "folder.png")]) == 1
-    told = capsys.readouterr()
-    assert "it is a folder" in told.err
-    assert told.out == ""
+    captured = capsys.readouterr()
+    assert "it is a folder" in captured.err
+    assert captured.out == ""
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error():
     code = f"{sys.executable} -m piforest demo --no-picture | head -n 1"
-    told = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
-    assert told.stderr == ""
+    result = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
+    assert result.stderr == ""
 
 
 def test_bad_commands_exit_with_two(capsys):
@@ -103,16 +107,16 @@ def test_an_interruption_is_one_line(capsys, monkeypatch):
 
 
 def test_the_module_runs_like_the_command():
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "piforest", "--version"], capture_output=True, text=True, check=True
     )
-    assert told.stdout == f"piforest {piforest.__version__}\n"
+    assert result.stdout == f"piforest {piforest.__version__}\n"
 
 
 HEAVY = "numpy numba scipy sklearn matplotlib joblib pandas"
 
 
-def test_importing_and_helping_load_nothing_heavy():
+def test_import_and_help_load_nothing_heavy():
     code = (
         "import sys, piforest, piforest.apps.cli\n"
         "try: piforest.apps.cli.main(['--help'])\n"
@@ -122,8 +126,12 @@ def test_importing_and_helping_load_nothing_heavy():
     assert python(code).stderr.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_using_the_detector_loads_no_picture_library():
-    code = "import sys, piforest; piforest.PIF('line', sigma=1); print('matplotlib' in sys.modules)"
+    code = (
+        "import sys, piforest; piforest.PreferenceIsolationForest('line'); "
+        "print('matplotlib' in sys.modules)"
+    )
     assert python(code).stdout.strip() == "False"
 
 
@@ -135,6 +143,7 @@ def test_public_names_are_listed_and_lazy():
         _ = piforest.nothing
 
 
+@pytest.mark.slow
 def test_kernels_work_where_no_cache_can_be_written():
     code = (
         "import numba, numpy as np\n"
@@ -149,10 +158,11 @@ def test_kernels_work_where_no_cache_can_be_written():
         "out = np.empty((1, 1)); lp_distances(np.ones((1, 2)), np.zeros((1, 2)), 1, out)\n"
         "print(out[0, 0], lp_distances.stats.cache_path)"
     )
-    told = python(code)
-    assert told.stdout.strip() == "2.0 None", told.stderr
+    result = python(code)
+    assert result.stdout.strip() == "2.0 None", result.stderr
 
 
+@pytest.mark.slow
 def test_kernels_work_where_the_cache_is_taken_away(tmp_path):
     code = (
         "import numpy as np, pathlib, shutil, sys\n"
@@ -166,10 +176,11 @@ def test_kernels_work_where_the_cache_is_taken_away(tmp_path):
     )
     command = [sys.executable, "-c", code, str(tmp_path / "cache")]
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    told = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert told.stdout.strip() == "2.0 True True", told.stderr
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert result.stdout.strip() == "2.0 True True", result.stderr
 
 
+@pytest.mark.slow
 def test_compiling_has_a_line_of_its_own_the_first_time(tmp_path):
     code = (
         "import numpy as np\n"
@@ -179,16 +190,19 @@ def test_compiling_has_a_line_of_its_own_the_first_time(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for first in (True, False):
         command = [sys.executable, "-c", code]
-        told = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-        assert ("piforest: compiling, " in told.stderr) == first
-        assert "piforest: 100 trees, " in told.stderr
+        result = subprocess.run(
+            command, capture_output=True, text=True, env=environment, check=True
+        )
+        assert ("piforest: compiling, " in result.stderr) == first
+        assert "piforest: 100 trees, " in result.stderr
 
 
+@pytest.mark.slow
 def test_code_of_others_compiles_beside_ours():
-    told = python(
+    result = python(
         "import numba, piforest.estimators\n"
         "space = {}\n"
         "exec('def f(x): return x + 1', {'__builtins__': __builtins__}, space)\n"
         "print(numba.njit(space['f'])(3))"
     )
-    assert told.stdout.strip() == "4", told.stderr
+    assert result.stdout.strip() == "4", result.stderr

@@ -27,14 +27,14 @@ def folder(pair, tmp_path_factory):
     first, second = (image[:, :, ::-1] for image in pair.images)
     for name, image in (("a.png", first), ("b.png", second), ("small.png", second[::2, ::2])):
         cv2.imwrite(str(made / name), image)
-    np.savetxt(made / "own.csv", pair.data, delimiter=",", header="x1,y1,x2,y2", comments="")
+    np.savetxt(made / "given.csv", pair.data, delimiter=",", header="x1,y1,x2,y2", comments="")
     return made
 
 
 def run(capsys, *arguments):
     code = cli.main(["matches", *(str(each) for each in arguments)])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def columns_of(path):
@@ -42,9 +42,10 @@ def columns_of(path):
     return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
 
 
+@pytest.mark.slow
 def test_wrong_matches_of_two_images_are_found(pair, folder, tmp_path, capsys):
     out, drawn = tmp_path / "m.csv", tmp_path / "m.png"
-    code, told, err = run(
+    code, printed, err = run(
         capsys, folder / "a.png", folder / "b.png", "--family", "homography", "--ratio", "1",
         "--out", out, "--draw", drawn,
     )  # fmt: skip
@@ -54,15 +55,15 @@ def test_wrong_matches_of_two_images_are_found(pair, folder, tmp_path, capsys):
     truth = right(pair, np.column_stack([found[name] for name in ("x1", "y1", "x2", "y2")]))
     assert roc_auc_score(~truth, found["score"]) > 0.97
     assert np.mean(truth[found["anomaly"] == 0]) > 0.95
-    assert f"{len(truth)} between a.png and b.png, SIFT, ratio below 1" in told
+    assert f"{len(truth)} between a.png and b.png, SIFT, ratio below 1" in printed
     assert cv2.imread(str(drawn)).shape[1] > 1000
 
 
-def test_own_matches_are_scored_and_nothing_is_lost(pair, folder, tmp_path, capsys):
+def test_matches_of_a_file_are_scored_and_nothing_is_lost(pair, folder, tmp_path, capsys):
     out = tmp_path / "m.csv"
-    code, told, err = run(
+    code, printed, err = run(
         capsys, folder / "a.png", folder / "b.png", "--family", "homography", "--matches",
-        folder / "own.csv", "--out", out, "--report", tmp_path / "r.html", "--model",
+        folder / "given.csv", "--out", out, "--report", tmp_path / "r.html", "--model",
         tmp_path / "m.pif", "--json",
     )  # fmt: skip
     assert (code, err) == (0, "")
@@ -71,19 +72,20 @@ def test_own_matches_are_scored_and_nothing_is_lost(pair, folder, tmp_path, caps
         pair.data
     )
     assert roc_auc_score(pair.target == 0, found["score"]) > 0.99
-    answer = json.loads(told)
+    answer = json.loads(printed)
     assert answer["written"].keys() == {"out", "report", "model"}
     assert "data:image/" in (tmp_path / "r.html").read_text()
 
 
+@pytest.mark.slow
 def test_images_of_two_sizes_are_matched_and_drawn(folder, tmp_path, capsys):
     drawn = tmp_path / "m.png"
-    code, told, err = run(
+    code, printed, err = run(
         capsys, folder / "a.png", folder / "small.png", "--family", "homography", "--draw", drawn,
         "--mutual", "--json",
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert json.loads(told)["points"] > 20
+    assert json.loads(printed)["points"] > 20
     assert drawn.exists()
 
 
@@ -117,10 +119,10 @@ def test_matches_of_a_colmap_database_are_read(pair, folder, tmp_path, capsys):
     assert "no image 'c.png'; its images: a.png, b.png" in err
 
 
-def test_matches_of_other_images_are_warned_about(folder, tmp_path, capsys):
+def test_matches_outside_of_the_images_raise_a_warning(folder, tmp_path, capsys):
     code, _, err = run(
         capsys, folder / "a.png", folder / "small.png", "--family", "homography", "--matches",
-        folder / "own.csv",
+        folder / "given.csv",
     )  # fmt: skip
     assert code == 0
     assert err.startswith("piforest: warning: ")
@@ -148,29 +150,30 @@ def unnamed(folder, tmp_path):
     return [folder / "a.png", folder / "b.png", "--matches", tmp_path / "named.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (blank, "there are no matches between a.png and blank.png"),
-        (no_image, "text.png is no image that OpenCV can read"),
+        (no_image, "text.png is not an image that OpenCV can read"),
         (too_few, "family 'fundamental' needs at least 8 matches, got 2"),
         (unnamed, "must have the columns x1, y1, x2, y2"),
-        (lambda f, t: [f / "a.png", f / "c.png"], "there is no image"),
-        (lambda f, t: [f / "a.png", f / "b.png", "--family", "line"], "'line' takes no matches"),
+        (lambda f, t: [f / "a.png", f / "c.png"], "there is no file"),
+        (lambda f, t: [f / "a.png", f / "b.png", "--family", "line"], "does not take matches"),
         (lambda f, t: [f / "a.png", f / "b.png", "--family", "essential"], "look like pixels"),
         (lambda f, t: [f / "a.png", f / "b.png", "--out", t / "m.bin"], "must end in one of"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(arguments, message, folder, tmp_path, capsys):
-    code, told, err = run(capsys, *arguments(folder, tmp_path))
+    code, printed, err = run(capsys, *arguments(folder, tmp_path))
     assert code == 1
-    assert "models" not in told
+    assert "models" not in printed
     assert message in err
     assert err.startswith("piforest: ")
     assert err.count("\n") == 1
 
 
-def test_without_opencv_it_is_said_what_to_install(folder, capsys, monkeypatch):
+def test_without_opencv_the_error_says_what_to_install(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
     code, _, err = run(capsys, folder / "a.png", folder / "b.png")
     assert code == 1
@@ -178,7 +181,7 @@ def test_without_opencv_it_is_said_what_to_install(folder, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("extra", [["--ratio", "0"], ["--ratio", "x"], ["--pair", "a"]])
-def test_a_command_that_is_not_understood_exits_with_two(extra, folder):
+def test_an_invalid_command_line_exits_with_two(extra, folder):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["matches", "a.png", "b.png", *extra])
     assert stopped.value.code == 2

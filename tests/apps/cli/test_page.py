@@ -21,14 +21,15 @@ def shown():
             yield command, printed
 
 
-def told(text, command):
-    """Without what differs between runs: times; for images all numbers, which are OpenCV's."""
+def comparable(text, command):
+    """The text without times; for images without numbers, which depend on OpenCV."""
     text = re.sub(r"^time .*$", "time", text, flags=re.MULTILINE)
     if command.startswith("piforest matches"):
         text = re.sub(r" +", " ", re.sub(r"[\d.,]+", "#", text.split("structures")[0]))
     return text
 
 
+@pytest.mark.slow
 def test_every_example_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
     pytest.importorskip("cv2")
     monkeypatch.chdir(tmp_path)
@@ -42,7 +43,7 @@ def test_every_example_prints_what_the_page_shows(tmp_path, monkeypatch, capsys)
         if printed.endswith("...\n"):
             assert output.startswith(printed.removesuffix("...\n"))
         else:
-            assert told(output, command) == told(printed, command)
+            assert comparable(output, command) == comparable(printed, command)
     (rows,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert (tmp_path / "scores.csv").read_text().startswith(rows)
 

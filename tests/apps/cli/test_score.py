@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest, load
+from piforest import PreferenceIsolationForest, VoronoiForest, load
 from piforest.apps import cli
 from piforest.datasets import make_lines
 from piforest.families import from_functions
@@ -50,14 +50,14 @@ def score(*args):
 
 
 @pytest.mark.parametrize("rows_at_once", [50, 16_384])
-def test_scores_stand_beside_the_columns_in_the_order_of_the_file(
+def test_scores_are_written_beside_the_columns_in_the_order_of_the_file(
     model, tmp_path, monkeypatch, capsys, rows_at_once
 ):
     monkeypatch.setattr("piforest.apps.cli.score._ROWS", rows_at_once)
     path = put(tmp_path / "new.csv")
     assert score(path, "--model", model, "--out", tmp_path / "out.csv") == 0
-    told = capsys.readouterr()
-    assert told.err == ""
+    captured = capsys.readouterr()
+    assert captured.err == ""
     scores, anomalies = expected(model, X[:, ::-1])
     out = pd.read_csv(tmp_path / "out.csv")
     assert out.columns.tolist() == ["name", "north", "east", "score", "anomaly"]
@@ -70,10 +70,10 @@ def test_scores_stand_beside_the_columns_in_the_order_of_the_file(
     for part in (f"{len(X)} in columns east, north", "a PreferenceIsolationForest",
                  f"{anomalies.sum()} of {len(X)}", f"  {worst}  {scores.max():.3f}",
                  f"wrote {tmp_path / 'out.csv'}"):  # fmt: skip
-        assert part in told.out
+        assert part in captured.out
 
 
-def test_machines_get_one_object(model, tmp_path, capsys):
+def test_json_is_one_object(model, tmp_path, capsys):
     out = tmp_path / "out.parquet"
     assert (
         score(put(tmp_path / "a.csv"), "--model", model, "--out", out, "--json", "--jobs", 1) == 0
@@ -95,32 +95,36 @@ def test_machines_get_one_object(model, tmp_path, capsys):
     assert str(table.schema.field("anomaly").type) == "bool"
 
 
-def test_rows_without_a_number_stay_unscored_where_that_is_asked_for(model, tmp_path, capsys):
+def test_rows_that_lack_a_number_are_not_scored_with_drop_missing(model, tmp_path, capsys):
     rows = X.copy()
     path = put(tmp_path / "a.csv", rows)
     lines = path.read_text().splitlines()
     lines[3] = '"p, 2",,0.5'
     path.write_text("\n".join(lines))
     assert score(path, "--model", model, "--out", tmp_path / "o.csv") == 1
-    told = capsys.readouterr().err
-    assert "row 3 of column 'north' has no number; --drop-missing keeps such rows" in told
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert "row 3 of column 'north' has no number; --drop-missing keeps such rows" in printed
+    assert printed.count("\n") == 1
     assert os.listdir(tmp_path) == ["a.csv"]
     assert score(path, "--model", model, "--out", tmp_path / "o.csv", "--drop-missing") == 0
-    assert f"{len(X) - 1} in columns east, north" in (told := capsys.readouterr().out)
-    assert "1 more lacks a number" in told
+    assert f"{len(X) - 1} in columns east, north" in (printed := capsys.readouterr().out)
+    assert "1 more lacks a number" in printed
     written = (tmp_path / "o.csv").read_text().splitlines()
     assert written[3] == '"p, 2",,0.5,,'
     scores, _ = expected(model, X[:, ::-1])
     assert float(written[4].split(",")[-2]) == scores[3]
     path.write_text("east,north\n,1\n2,\n")
     assert score(path, "--model", model, "--drop-missing") == 1
-    assert "no row has all of east, north" in capsys.readouterr().err
+    assert "every row lacks one of east, north" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("make", [PIF, VoronoiForest])
+@pytest.mark.parametrize("make", [PreferenceIsolationForest.paper, VoronoiForest])
 def test_a_model_without_names_takes_the_columns_of_numbers(make, tmp_path, capsys):
-    first = {"family": "line", "sigma": 0.01, **SMALL} if make is PIF else {"metric": "euclidean"}
+    first = (
+        {"family": "line", "sigma": 0.01, **SMALL}
+        if make is not VoronoiForest
+        else {"metric": "euclidean"}
+    )
     detector = make(**{"n_estimators": 10, "random_state": 0, **first}).fit(X)
     detector.save(tmp_path / "m.pif")
     np.save(tmp_path / "a.npy", X)
@@ -137,50 +141,48 @@ def test_a_model_without_names_takes_the_columns_of_numbers(make, tmp_path, caps
     assert "the model needs 2 columns, and" in capsys.readouterr().err
 
 
-def test_columns_that_the_model_knows_and_the_file_does_not_are_named(model, tmp_path, capsys):
+def test_columns_of_the_model_that_the_file_lacks_are_an_error(model, tmp_path, capsys):
     np.savetxt(tmp_path / "a.csv", X, delimiter=",")
     assert score(tmp_path / "a.csv", "--model", model) == 1
-    told = capsys.readouterr().err
-    assert "was fitted to the columns east, north, and" in told
-    assert "has no east, north; its columns: x0, x1. Name those to use with --columns." in told
+    printed = capsys.readouterr().err
+    assert "was fitted to the columns east, north, and" in printed
+    assert "has no east, north; its columns: x0, x1. Select others with --columns." in printed
     assert score(tmp_path / "a.csv", "--model", model, "--columns", "x0,x1", "--json") == 0
-    told = capsys.readouterr()
-    assert json.loads(told.out)["columns"] == ["x0", "x1"]
-    assert told.err == ""
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["columns"] == ["x0", "x1"]
+    assert captured.err == ""
 
 
-def test_a_model_with_a_family_of_ones_own_says_what_to_do(tmp_path, capsys):
-    own = from_functions(
+def test_a_model_with_a_custom_family_needs_python(tmp_path, capsys):
+    custom = from_functions(
         lambda points: np.polyfit(points[:, 0], points[:, 1], 1),
         lambda rows, params: np.abs(rows[:, 1] - np.polyval(params, rows[:, 0])),
         sample_size=2, n_features=2, name="slope",
     )  # fmt: skip
-    PIF(own, sigma=0.02, **SMALL).fit(X).save(tmp_path / "m.pif")
+    PreferenceIsolationForest.paper(custom, sigma=0.02, **SMALL).fit(X).save(tmp_path / "m.pif")
     assert score(put(tmp_path / "a.csv"), "--model", tmp_path / "m.pif") == 1
-    told = capsys.readouterr().err
-    assert (
-        "a family of your own, 'slope', which a file cannot hold: pass it again in Python" in told
-    )
-    assert told.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert "a custom family, 'slope', which a file cannot hold: pass it again in Python" in printed
+    assert printed.count("\n") == 1
 
 
-def test_what_is_wrong_with_files_is_one_line(model, tmp_path, capsys):
+def test_errors_of_files_are_one_line(model, tmp_path, capsys):
     path = put(tmp_path / "a.csv")
     cases = {
         "absent.csv: there is no such file": [tmp_path / "absent.csv", "--model", model],
         "absent.pif: there is no such file": [path, "--model", tmp_path / "absent.pif"],
         "is not a piforest model, or it is damaged": [path, "--model", path],
-        "is there already; --force overwrites it": [path, "--model", model, "--out", path],
+        "already exists; --force overwrites it": [path, "--model", model, "--out", path],
         "a name must end in one of": [path, "--model", model, "--out", tmp_path / "o.doc"],
         "holds numbers, and column 'name'": [path, "--model", model, "--out", tmp_path / "o.ply"],
         "there is no folder": [path, "--model", model, "--out", tmp_path / "no" / "o.csv"],
     }
-    for told, args in cases.items():
+    for message, args in cases.items():
         assert score(*args) == 1
-        said = capsys.readouterr()
-        assert told in said.err
-        assert said.err.count("\n") == 1
-        assert said.out == ""
+        captured = capsys.readouterr()
+        assert message in captured.err
+        assert captured.err.count("\n") == 1
+        assert captured.out == ""
     assert os.listdir(tmp_path) == ["a.csv"]
     assert score(path, "--model", model, "--out", path, "--force") == 0
     assert path.read_text().startswith("name,north,east,score,anomaly\n")
@@ -200,8 +202,8 @@ def test_a_bad_row_late_in_the_file_leaves_no_output(model, tmp_path, monkeypatc
     path = put(tmp_path / "a.csv")
     path.write_text(path.read_text() + "last,1,abc\n")
     assert score(path, "--model", model, "--out", tmp_path / "o.parquet") == 1
-    told = f"row {len(X) + 1} of column 'east' is 'abc', not a number"
-    assert told in capsys.readouterr().err
+    message = f"row {len(X) + 1} of column 'east' is 'abc', not a number"
+    assert message in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["a.csv"]
 
 
@@ -213,9 +215,9 @@ def test_the_count_of_rows_is_shown_on_a_terminal_only(model, tmp_path, monkeypa
     monkeypatch.setattr("piforest.apps.cli.score._ROWS", len(X) // 2)
     np.save(tmp_path / "a.npy", X[: len(X) // 2 * 2])
     assert score(tmp_path / "a.npy", "--model", model, "--columns", "x0,x1") == 0
-    told = capsys.readouterr().err
-    assert f"rows of {len(X) // 2 * 2} [{'=' * 15}{' ' * 15}]\r" in told
-    assert f"[{'=' * 30}]" in told
+    printed = capsys.readouterr().err
+    assert f"rows of {len(X) // 2 * 2} [{'=' * 15}{' ' * 15}]\r" in printed
+    assert f"[{'=' * 30}]" in printed
     assert score(path, "--model", model, "--quiet") == 0
     assert capsys.readouterr().err == ""
 
@@ -266,20 +268,21 @@ def put_large(path, n):
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's RLIMIT_DATA")
 @pytest.mark.parametrize(
     ("end", "n"), [(".npy", 300_000), (".parquet", 300_000), (".csv", 120_000)]
 )
-def test_scoring_a_file_takes_the_same_memory_however_long_it_is(end, n, tmp_path):
+def test_scoring_a_file_takes_the_same_memory_for_any_length(end, n, tmp_path):
     """48 MB more than before are enough for files that hold 55 MB and more."""
     paths = [put_large(tmp_path / f"{rows}{end}", rows) for rows in (20_000, n)]
     assert os.path.getsize(paths[1]) > 50e6 or end == ".parquet"
     out = tmp_path / f"out{end}"
     command = [sys.executable, "-c", textwrap.dedent(LIMITED), *paths, f"warm{end}", str(out)]
-    # Arrow's own allocator would reserve a gigabyte before the limit is set.
+    # The allocator of Arrow would reserve a gigabyte before the limit is set.
     env = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
-    told = subprocess.run(
+    result = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=tmp_path, env=env
     )
-    assert told.returncode == 0, told.stderr
+    assert result.returncode == 0, result.stderr
     assert sum(len(block) for block in read_blocks(out, 50_000)) == n

@@ -11,20 +11,22 @@ import pandas as pd
 import pytest
 
 dask = pytest.importorskip("dask")
+import cloudpickle  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 from distributed import Client, LocalCluster, wait  # noqa: E402
 from joblib import parallel_config  # noqa: E402
 
 from piforest import (  # noqa: E402
-    PIF,
     PreferenceIsolationForest,
     VoronoiForest,
     _random,
 )
 from piforest._random import SUBSET, Stream, choose, subset  # noqa: E402
 from piforest.datasets import make_lines  # noqa: E402
-from piforest.engines.dask import _mapping, _model, connect, lengths_of, settled  # noqa: E402
+from piforest.engines.dask import connect, packed  # noqa: E402
+from piforest.engines.dask import engine as dask_engine  # noqa: E402
+from piforest.engines.dask.gather import lengths_of, with_fixed_partitions  # noqa: E402
 
 MANY = 60_000
 MODELS = {"n_models": 150}
@@ -74,8 +76,8 @@ def frame(X, **index):
 
 def same_model(one, other):
     assert one.offset_ == other.offset_
-    assert np.array_equal(one._pool_rows, other._pool_rows)
-    assert one._n_training == other._n_training
+    assert np.array_equal(one.fitted_.pool_numbers, other.fitted_.pool_numbers)
+    assert one.fitted_.n_training == other.fitted_.n_training
     if hasattr(one, "embedding_"):
         assert one.sigma_ == other.sigma_
         for ours, theirs in zip(one.models_, other.models_, strict=True):
@@ -85,7 +87,7 @@ def same_model(one, other):
 
 DETECTORS = {
     "default": lambda: PreferenceIsolationForest("line", **MODELS, **SMALL),
-    "PIF": lambda: PIF("line", sigma=0.01, **MODELS, **SMALL),
+    "PIF": lambda: PreferenceIsolationForest.paper("line", sigma=0.01, **MODELS, **SMALL),
     "VoronoiForest": lambda: VoronoiForest("euclidean", **SMALL),
 }
 
@@ -104,6 +106,7 @@ def test_a_fit_to_partitions_is_the_fit_in_memory(many, kind, n):
     assert detector.feature_names_in_.tolist() == ["a", "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("sampler", ["uniform", "local", "stratified", "weighted", "grouped"])
 def test_every_sampler_draws_the_same_models_from_partitions(many, sampler):
@@ -126,8 +129,8 @@ def test_every_sampler_draws_the_same_models_from_partitions(many, sampler):
 
 def test_beyond_50_000_points_models_are_drawn_from_those_that_stand_for_all(many):
     detector = DETECTORS["default"]().fit(many)
-    assert len(detector._subset_points) == SUBSET
-    rows = subset(Stream(detector._key), MANY)
+    assert len(detector.fitted_.subset) == SUBSET
+    rows = subset(Stream(detector.fitted_.key), MANY)
     samples = detector.models_[0].samples
     assert np.isin(samples, rows).all()
     assert np.array_equal(many[np.unique(samples)], detector.models_[0].points)
@@ -168,6 +171,7 @@ def test_answers_have_the_partitions_and_the_index_of_what_was_asked(here, fitte
     assert np.array_equal(answer.compute(), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_a_folder_of_parquet_files_gets_a_column_of_scores(few, tmp_path):
     table = frame(few).assign(name=[f"row {i}" for i in range(len(few))])
@@ -194,7 +198,7 @@ def test_unknown_lengths_are_counted_and_empty_partitions_pass(few):
     unknown = lazy.to_dask_array()
     kept = few[few[:, 0] > few[:, 0].mean()]
     assert np.isnan(unknown.chunks[0]).all()
-    assert lengths_of(unknown).tolist() == lengths_of(settled(lazy)).tolist()
+    assert lengths_of(unknown).tolist() == lengths_of(with_fixed_partitions(lazy)).tolist()
     assert lengths_of(unknown).sum() == len(kept)
     expected = DETECTORS["default"]().fit(kept)
     for X in (unknown, lazy):
@@ -206,14 +210,14 @@ def test_unknown_lengths_are_counted_and_empty_partitions_pass(few):
 @pytest.mark.usefixtures("here")
 def test_large_chunks_are_split_into_tasks_and_joined_again(monkeypatch, fitted, few):
     seen = []
-    real = _model.unpacked
+    real = packed.score
 
-    def spy(parcel):
+    def spy(*args):
         seen.append(1)
-        return real(parcel)
+        return real(*args)
 
-    monkeypatch.setattr(_mapping, "TASK_ROWS", 300)
-    monkeypatch.setattr(_mapping, "unpacked", spy)
+    monkeypatch.setattr(dask_engine, "TASK_ROWS", 300)
+    monkeypatch.setattr(dask_engine, "score", spy)
     answer = fitted.anomaly_score(da.from_array(few, chunks=((1000, 100, 900), 2)))
     assert answer.chunks == ((1000, 100, 900),)
     assert np.array_equal(answer.compute(), fitted.anomaly_score(few))
@@ -237,7 +241,9 @@ def test_what_is_wrong_is_said_at_once_or_with_the_partition(fitted, few, many):
     named = DETECTORS["default"]().fit(frame(few))
     with pytest.raises(ValueError, match="feature names should match"):
         named.predict(dd.from_pandas(frame(few).rename(columns={"a": "c"}), npartitions=2))
-    with pytest.raises(ValueError, match="p_values needs a detector with own_votes=False"):
+    with pytest.raises(
+        ValueError, match="p_values needs a detector with in_sample_preferences=False"
+    ):
         DETECTORS["PIF"]().fit(few).p_values(da.from_array(few))
     for call in (fitted.predict, DETECTORS["default"]().fit):
         with pytest.raises(ValueError, match="rows with columns, got one of 1 axes"):
@@ -258,8 +264,8 @@ def test_a_detector_of_many_lazy_points_says_where_their_scores_are(many):
     labels = detector.fit_predict(array)
     assert labels.chunks == array.chunks[:1]
     expected = DETECTORS["VoronoiForest"]().fit(many)
-    assert np.array_equal(labels[:20_000].compute(), expected.labels_[:20_000])
-    with pytest.raises(AttributeError, match=r"Dask collection.*anomaly_score\(X\)"):
+    assert np.array_equal(labels[:20_000].compute(), expected.predict(many[:20_000]))
+    with pytest.raises(AttributeError, match=r"are not kept.*anomaly_score\(X\)"):
         detector.scores_  # noqa: B018
     held_out = array[:5000]
     moved = detector.set_contamination(0.3, held_out).offset_
@@ -267,6 +273,7 @@ def test_a_detector_of_many_lazy_points_says_where_their_scores_are(many):
     assert detector.set_contamination(0.1).offset_ == expected.set_contamination(0.1).offset_
 
 
+@pytest.mark.slow
 def test_a_lazily_fitted_detector_saves_and_explains_like_any_other(here, many, tmp_path):
     array = da.from_array(many, chunks=(20_000, 2))
     detector = DETECTORS["default"]().fit(array)
@@ -285,7 +292,7 @@ def test_the_model_travels_once_to_each_worker(client, few):
     array = da.from_array(few, chunks=(40, 2))
     for lazy in (detector.anomaly_score(array), detector.anomaly_score(array + 0.0)):
         client.compute(lazy).result(300)
-    token = _model.Parcel(detector).token
+    token = packed.PackedModel(detector.fitted_, "cpu", None).token
 
     def fetched(dask_worker):
         return [key for each in dask_worker.transfer_incoming_log for key in each["keys"]]
@@ -293,32 +300,47 @@ def test_the_model_travels_once_to_each_worker(client, few):
     for keys in client.run(fetched).values():
         # At most once for each of the two computations, of 50 tasks each.
         assert sum(token in str(key) for key in keys) <= 2
-    workers = client.run(lambda: token in _model._UNPACKED)
+    workers = client.run(lambda: token in packed._UNPACKED)
     assert any(workers.values())
     parcels = [
         key for key, task in dict(lazy.__dask_graph__()).items()
-        if "Parcel" in repr(getattr(task, "args", task)) or "piforest-model" in str(key)
+        if "PackedModel" in repr(getattr(task, "args", task)) or "piforest-model" in str(key)
     ]  # fmt: skip
     assert len(parcels) == 1
 
 
+def packed_model(detector):
+    return packed.PackedModel(detector.fitted_, detector.device, detector.n_jobs)
+
+
 def test_a_process_unpacks_a_model_once(fitted, few):
-    parcel = _model.Parcel(fitted)
-    _model._UNPACKED.clear()
-    first, second = (_model.unpacked(parcel) for _ in range(2))
-    assert first.forest_ is second.forest_
-    for seed in range(_model._KEPT):
-        _model.unpacked(_model.Parcel(DETECTORS["default"]().set_params(random_state=seed + 1)
-                                      .set_params(n_models=20).fit(few[:100])))  # fmt: skip
-    assert parcel.token not in _model._UNPACKED
-    assert len(_model._UNPACKED) == _model._KEPT
+    model = packed_model(fitted)
+    packed._UNPACKED.clear()
+    first, second = (packed.unpack(model) for _ in range(2))
+    assert first.fitted is second.fitted
+    for seed in range(packed._KEPT):
+        other = DETECTORS["default"]().set_params(random_state=seed + 1, n_models=20)
+        packed.unpack(packed_model(other.fit(few[:100])))
+    assert model.token not in packed._UNPACKED
+    assert len(packed._UNPACKED) == packed._KEPT
+
+
+def test_a_model_travels_without_what_scoring_does_not_need(few):
+    detector = DETECTORS["default"]().fit(few)
+    held = packed.unpack(packed_model(detector)).fitted
+    assert held.subset is None
+    assert held.pool_points is None
+    assert held.embedding.bands is None
+    lazy = detector.predict(da.from_array(few, chunks=(250, 2)))
+    graph = cloudpickle.dumps(dict(lazy.__dask_graph__()))
+    assert b"findings" not in graph
 
 
 def test_a_process_moves_a_model_to_its_device_once(few, monkeypatch):
     pytest.importorskip("torch")
-    from piforest.engines.torch import scorer
+    from piforest.engines.torch import engine
 
-    made, real = [], scorer.PreferenceScorer
+    made, real = [], engine.PreferenceScorer
 
     def counted(*args):
         made.append(1)
@@ -326,8 +348,8 @@ def test_a_process_moves_a_model_to_its_device_once(few, monkeypatch):
 
     detector = DETECTORS["default"]().fit(few).set_params(device="torch")
     expected = detector.anomaly_score(few)
-    _model._UNPACKED.clear()
-    monkeypatch.setattr(scorer, "PreferenceScorer", counted)
+    packed._UNPACKED.clear()
+    monkeypatch.setattr(engine, "PreferenceScorer", counted)
     lazy = detector.anomaly_score(da.from_array(few, chunks=(250, 2)))
     with dask.config.set(scheduler="threads", num_workers=4):
         for _ in range(2):
@@ -336,8 +358,8 @@ def test_a_process_moves_a_model_to_its_device_once(few, monkeypatch):
 
 
 def test_a_task_has_the_threads_of_its_worker(client):
-    assert client.submit(_model._threads, 7, pure=False).result(300) == 1
-    assert _model._threads(7) == 7
+    assert client.submit(packed._threads, 7, pure=False).result(300) == 1
+    assert packed._threads(7) == 7
 
 
 def test_a_worker_that_is_killed_costs_nothing_but_time(client, fitted, few, tmp_path):

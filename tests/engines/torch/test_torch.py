@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from piforest import PIF, PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines
 from piforest.families import list_families
 from piforest.families.line import Line
@@ -22,7 +22,8 @@ torch.set_num_threads(1)
 
 import device_laws as laws  # noqa: E402
 from piforest import _random  # noqa: E402
-from piforest._device import resolve_device  # noqa: E402
+from piforest.engines import choose_engine  # noqa: E402
+from piforest.engines.devices import resolve_device  # noqa: E402
 from piforest.engines.torch import residuals, words  # noqa: E402
 
 X, Y = make_lines(4, sizes=80, anomaly_share=0.4, random_state=0, return_X_y=True)
@@ -60,6 +61,7 @@ def test_kernels_give_the_same_path_lengths(kernel):
     laws.check_same_bits("torch", kernel=kernel)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", list_families())
 def test_every_family_is_as_on_the_cpu(family):
     laws.check_family(family, "torch")
@@ -69,6 +71,7 @@ def test_pif_is_as_on_the_cpu():
     laws.check_pif("torch")
 
 
+@pytest.mark.slow
 def test_several_families_are_as_on_the_cpu():
     both = {"line": 2, "circle": 1}.items()
     cpu, other = (
@@ -105,6 +108,7 @@ class Closer(Tanimoto):
         return super().pairwise(A, B) ** 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [Farther(), Unsteady()])
 def test_a_family_of_ones_own_is_measured_on_the_host(family):
     cpu, other = (
@@ -155,25 +159,31 @@ def test_a_fit_that_finds_the_device_full_says_so(monkeypatch):
         PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
 
 
+def on_device(detector):
+    return choose_engine(X, "torch", None, 0).scorer(detector.fitted_)
+
+
+@pytest.mark.slow
 def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
     whole = detector.path_lengths(X)
     scores = detector.anomaly_score(X)
-    monkeypatch.setattr(detector._on_device, "_rows", 32)
+    monkeypatch.setattr(on_device(detector), "_rows", 32)
     assert np.array_equal(detector.path_lengths(X), whole)
     assert np.array_equal(detector.anomaly_score(X[:5]), scores[:5])
 
 
+@pytest.mark.slow
 def test_a_full_device_gets_smaller_blocks_and_one_warning(monkeypatch):
     detector = PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
     expected = detector.anomaly_score(X)
-    embed = detector._on_device.preferences.embed
+    embed = on_device(detector).preferences.embed
 
     def greedy(block):
         if len(block) > 64:
             raise torch.OutOfMemoryError("full")
         return embed(block)
 
-    monkeypatch.setattr(detector._on_device.preferences, "embed", greedy)
+    monkeypatch.setattr(on_device(detector).preferences, "embed", greedy)
     with pytest.warns(UserWarning, match="no memory for blocks of") as told:
         found = detector.anomaly_score(X)
     assert len(told) == 1
@@ -184,12 +194,13 @@ def test_a_device_without_any_memory_is_told(detector, monkeypatch):
     def full(block):
         raise torch.OutOfMemoryError("full")
 
-    monkeypatch.setattr(detector._on_device.preferences, "embed", full)
-    monkeypatch.setattr(detector._on_device, "_rows", 32)
+    monkeypatch.setattr(on_device(detector).preferences, "embed", full)
+    monkeypatch.setattr(on_device(detector), "_rows", 32)
     with pytest.raises(MemoryError, match="no memory for 32 rows; use device='cpu'"):
         detector.anomaly_score(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "torch"])
 def test_tensors_go_in_and_come_out(device):
     tensor = torch.as_tensor(X)
@@ -206,6 +217,7 @@ def test_tensors_go_in_and_come_out(device):
     assert str(detector.explain(tensor[:1])[0]) == str(detector.explain(X[:1])[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
 def test_tensors_of_any_real_numbers_are_taken(detector, dtype):
     tensor = (torch.as_tensor(X) * 8).to(dtype)
@@ -253,7 +265,8 @@ def test_a_model_moves_between_devices(detector, tmp_path):
 
 def test_a_fitted_pool_is_the_same_on_the_host():
     cpu, other = (
-        PIF("line", sigma=0.01, device=device, **OPTIONS).fit(X) for device in ("cpu", "torch")
+        PreferenceIsolationForest.paper("line", sigma=0.01, device=device, **OPTIONS).fit(X)
+        for device in ("cpu", "torch")
     )
     for name in ("indptr", "indices", "data"):
         ours, theirs = (getattr(each.forest_.pool, name) for each in (cpu, other))
@@ -262,11 +275,20 @@ def test_a_fitted_pool_is_the_same_on_the_host():
     assert np.allclose(cpu.scores_, other.scores_, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_more_points_than_the_subset_are_fitted_the_same():
     many = make_lines(4, sizes=8000, anomaly_share=0.4, random_state=0).data
     assert len(many) > 50_000
     cpu, other = (
-        laws.fitted(PIF, "line", many, sigma=0.01, device=device, n_models=100, pool_size=64)
+        laws.fitted(
+            PreferenceIsolationForest.paper,
+            "line",
+            many,
+            sigma=0.01,
+            device=device,
+            n_models=100,
+            pool_size=64,
+        )
         for device in ("cpu", "torch")
     )
     assert np.isclose(cpu.offset_, other.offset_, rtol=1e-12)
@@ -306,10 +328,13 @@ def test_metrics_of_the_cpu_alone_are_told():
 
 def test_auto_takes_the_cpu_for_what_a_device_cannot_do(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert resolve_device("auto", able=False) is None
+    assert resolve_device("auto", ValueError("on the CPU only")) is None
     assert str(resolve_device("auto")) == "cuda"
     forest = VoronoiForest("chebyshev", device="auto", random_state=0).fit(X)
     assert np.array_equal(forest.anomaly_score(X), forest.scores_)
+    sparse = scipy.sparse.csr_array(X)
+    forest = VoronoiForest("euclidean", device="auto", random_state=0).fit(sparse)
+    assert np.array_equal(forest.anomaly_score(sparse), forest.scores_)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])

@@ -118,6 +118,7 @@ def test_any_points_are_written_in_any_format(name, tmp_path):
     assert os.listdir(tmp_path) == [name]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("name", [*WRITTEN, "a.csv.gz"])
 def test_a_full_disk_leaves_no_half_file(name, tmp_path):

@@ -127,13 +127,16 @@ def test_empty_cells_past_the_last_column_and_blank_lines_are_no_rows(tmp_path):
         ("", r"is empty\."),
         ("\n \n", r"is empty\."),
         ("x,y\n", r"has a header and no rows below it\."),
-        ("a;b,c;d\ne;f,g;h\n", r"separated by a comma or a semicolon; say which, .*delimiter=','"),
+        (
+            "a;b,c;d\ne;f,g;h\n",
+            r"may be a comma or a semicolon; give it, .*delimiter=','",
+        ),
         ("x,y\n1,2\n3,4,5\n", r"row 2 has 3 cells, not 2 \(cut at ','\)\."),
         ("x,y\n1,2\n3,4\n5\n", r"row 3 has 1 cell, not 2 \(cut at ','\)\."),
         ("1 2\n3 4 5\n6 7\n", r"row 2 has 3 cells, not 2 \(cut at spaces\)\."),
-        ("A,1.5\nB,2.5\n", r"its first row, A, 1.5, may be names or data; say header=True or"),
+        ("A,1.5\nB,2.5\n", r"the first row, A, 1.5, may be names or data; give header=True or"),
         ("x,y,x\n1,2,3\n", r"columns 1 and 3 are both named 'x'; rename one\."),
-        ("1,234;2,345\n", r"is '1,234' a number with decimals, or one above a thousand\? Say dec"),
+        ("1,234;2,345\n", r"'1,234' may have decimals or a thousands separator. Give dec"),
         ("x,ü\n1,2\n".encode("latin-1"), r"not UTF-8 text: it has a byte 0xfc, .*iconv"),
         ("x,y\n1,2\n".encode("utf-16"), r"is not UTF-8 text but UTF-16; save it as UTF-8\."),
         (b"x,y\n\0\0\1", r"is not UTF-8 text but binary data or UTF-16"),
@@ -200,7 +203,7 @@ def test_text_may_be_compressed(tmp_path):
 
 def test_a_wrong_delimiter_shows_the_columns_that_it_leaves(tmp_path):
     table = read_table(put(tmp_path, "x,y\n1,2\n"), delimiter=";")
-    with pytest.raises(ValueError, match=r"has no column of numbers; its columns: x,y\."):
+    with pytest.raises(ValueError, match=r"has no numeric column; its columns: x,y\."):
         pick_columns(table, None, get_family("line"))
 
 
@@ -263,7 +266,7 @@ def test_columns_are_picked_where_there_is_no_doubt():
     with pytest.warns(UserWarning, match="column id left out"):
         assert pick_columns(table, None, get_family("linear_regression")) == ["x", "y"]
     assert pick_columns(table.select(["id", "x"]), None, circle) == ["id", "x"]
-    with pytest.raises(ValueError, match=r"'homography' needs 4 .* here has 3 of .*: id, x, y"):
+    with pytest.raises(ValueError, match=r"'homography' needs 4 .* has 3 numeric ones: id, x, y"):
         pick_columns(table, None, homography)
     with pytest.raises(ValueError, match=r"family 'circle' needs 2 columns, got 1: x\."):
         pick_columns(table, ["x"], circle)
@@ -271,5 +274,5 @@ def test_columns_are_picked_where_there_is_no_doubt():
         pick_columns(table, ["z"], line)
     with pytest.raises(ValueError, match=r"column 'x' is named twice"):
         pick_columns(table, ["x", "x"], circle)
-    with pytest.raises(ValueError, match=r"here has no column of numbers; its columns: t\."):
+    with pytest.raises(ValueError, match=r"here has no numeric column; its columns: t\."):
         pick_columns(Table({"t": np.array(["a"], object)}, "here"), None, line)

@@ -1,4 +1,4 @@
-"""The command line: parsing and printing only, one file a command."""
+"""The command line: parsing and printing only, one module per command."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ... import __version__
-from ._options import Misunderstood
+from ._options import UsageError
 from ._output import Output
 
-# One module each, in the order of the help. A command is a module with HELP (a line for the
-# list), DESCRIPTION, add(parser) and run(args, output); it imports what is slow in `run`.
+# One module each, in the order of the help. A command is a module with HELP (one line),
+# DESCRIPTION, add(parser) and run(args, output); slow imports belong in `run`.
 COMMANDS = (
     "detect",
     "matches",
@@ -36,11 +36,11 @@ COMMANDS = (
 
 _EPILOG = """\
 exit codes:
-  0    done
-  1    the work failed; one line on standard error says why
-  2    the command was not understood
-  130  interrupted (Ctrl-C); no half-written file is left
-  143  ended by SIGTERM; no half-written file is left
+  0    success
+  1    failure; one line on standard error gives the reason
+  2    invalid command line
+  130  interrupted (Ctrl-C); no partial file is left
+  143  terminated by SIGTERM; no partial file is left
 """
 
 
@@ -60,14 +60,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = args.run(args, output)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output has seen enough; nothing is left to say, nor to whom.
+        # The reader of the output, such as `head`, has closed it: no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except Misunderstood as error:
-        print(f"piforest: {_in_words(error)}", file=sys.stderr)
+    except UsageError as error:
+        print(f"piforest: {_one_line(error)}", file=sys.stderr)
         return 2
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        print(f"piforest: {_in_words(error)}", file=sys.stderr)
+        print(f"piforest: {_one_line(error)}", file=sys.stderr)
         return 1
     except _Terminated:
         print("piforest: terminated", file=sys.stderr)
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM: libraries clean up as after Ctrl-C."""
+    """SIGTERM; a KeyboardInterrupt, so that libraries clean up as after Ctrl-C."""
 
 
 @contextmanager
@@ -87,12 +87,12 @@ def _orderly_end() -> Iterator[None]:
     """Raise `_Terminated` at the first SIGTERM, so that temporary files are removed."""
 
     def end(*_: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # no second one on the way out
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ignore further ones while cleaning up
         raise _Terminated
 
     default = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     if not default or threading.current_thread() is not threading.main_thread():
-        yield  # who runs this in a program of theirs decides
+        yield  # the program that runs the command handles signals
         return
     signal.signal(signal.SIGTERM, end)
     try:
@@ -108,7 +108,7 @@ def _check_encoding(arguments: Sequence[str]) -> None:
             each.encode()
         except UnicodeEncodeError:
             raw = os.fsencode(each)
-            raise Misunderstood(f"{raw!r} is no UTF-8 text; rename the file.") from None
+            raise UsageError(f"{raw!r} is not UTF-8 text; rename the file.") from None
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -128,8 +128,8 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _in_words(error: BaseException) -> str:
-    """One line, whatever the library wrote."""
+def _one_line(error: BaseException) -> str:
+    """The message of an error on one line."""
     if isinstance(error, MemoryError):
         return f"not enough memory. {error}".strip()
     return " ".join(str(error).split()) or type(error).__name__

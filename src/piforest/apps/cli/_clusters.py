@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._input import lacking
+from ._input import missing_note
 from ._output import Output, StatusLine
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dask", metavar="ADDRESS",
         help="score a folder of Parquet files on a Dask cluster: FILE and --out are folders that "
-        "all of its workers see, ADDRESS is that of the scheduler, such as tcp://host:8786, or "
-        "'local' for --jobs processes of this machine. A second run skips finished files",
+        "all workers can access, ADDRESS is that of the scheduler, such as tcp://host:8786, or "
+        "'local' for --jobs processes on this machine. A second run skips finished files",
     )  # fmt: skip
 
 
@@ -39,8 +39,10 @@ def score_on_cluster(
     detector: Any,
     pick: Callable[[Table], list[str]],
 ) -> int:
-    """pick: the columns of a table that are the points. Returns the exit code: 1 if a file
-    failed."""
+    """Score a folder; returns the exit code, 1 if a file failed.
+
+    pick: selects the columns of the points in a table.
+    """
     source, out = Path(args.file), args.out
     _check(args)
     from ...engines.dask import connect
@@ -48,13 +50,13 @@ def score_on_cluster(
 
     names = _columns(source, pick)
     start = time.perf_counter()
-    with _hushed(), ExitStack() as stack:
+    with _quiet_dask(), ExitStack() as stack:
 
         def client() -> Any:
             workers = None if args.jobs == -1 else args.jobs
             found = stack.enter_context(connect(args.dask, workers))
             line.clear()
-            _say_cluster(output, found)
+            _print_cluster(output, found)
             return found
 
         line = StatusLine(output)
@@ -64,28 +66,27 @@ def score_on_cluster(
             watch=lambda report: line.show(_progress(report)),
         )  # fmt: skip
         line.clear()
-    _tell(args, output, detector, names, report, time.perf_counter() - start)
+    _print_summary(args, output, detector, names, report, time.perf_counter() - start)
     return 1 if report.failed else 0
 
 
 def _check(args: argparse.Namespace) -> None:
     if args.out is None:
-        raise ValueError("--dask needs --out, the folder that the scored files go to.")
+        raise ValueError("--dask needs --out, the folder for the scored files.")
     for name in _TEXT_OPTIONS:
         if getattr(args, name) is not None:
-            raise ValueError(f"--dask takes Parquet files, which have no --{name}; leave it out.")
+            raise ValueError(f"--dask takes Parquet files, which have no --{name}; omit it.")
 
 
-def _hushed() -> Any:
-    """Dask tells of every worker that comes and goes; a file that fails is told by us. Processes
-    that it starts ask the environment what to tell."""
+def _quiet_dask() -> Any:
+    """Silence the log of Dask, also in processes that it starts: failed files are reported here."""
     import dask.config
 
     return dask.config.set({_LOGGING: "critical", _LOGGING_OF_WORKERS: "critical"})
 
 
 def _columns(folder: Path, pick: Callable[[Table], list[str]]) -> list[str]:
-    """Those of the first file that has what it takes; the others are then asked for the same."""
+    """The columns of the first file that has them; the other files must have the same."""
     from ...io.tables import parquet
     from ..folder import parquet_files
 
@@ -102,22 +103,22 @@ def _fingerprint(model: Path) -> str:
     return hashlib.blake2b(model.read_bytes(), digest_size=16).hexdigest()
 
 
-def _say_cluster(output: Output, client: Any) -> None:
+def _print_cluster(output: Output, client: Any) -> None:
     threads = client.nthreads().values()
     numbers = {"worker": len(threads), "thread": sum(threads)}
-    told = (f"{count} {name}{'' if count == 1 else 's'}" for name, count in numbers.items())
-    output.say(f"cluster     {', '.join(told)}")
+    parts = (f"{count} {name}{'' if count == 1 else 's'}" for name, count in numbers.items())
+    output.say(f"cluster     {', '.join(parts)}")
     output.say(f"dashboard   {client.dashboard_link}")
 
 
 def _progress(report: Report) -> str:
-    """How many of the files are done."""
+    """The number of finished files, with a bar."""
     filled = _WIDE * report.seen // report.files
     bar = "#" * filled + "." * (_WIDE - filled)
     return f"[{bar}] {report.seen:,} of {report.files:,} files, {report.counts.rows:,} rows"
 
 
-def _tell(
+def _print_summary(
     args: argparse.Namespace,
     output: Output,
     detector: Any,
@@ -126,11 +127,11 @@ def _tell(
     seconds: float,
 ) -> None:
     rows, skipped, anomalies = report.counts
-    n, threshold = rows - skipped, -float(detector.offset_)
+    n, threshold = rows - skipped, float(detector.threshold_)
     before = f"; {len(report.skipped):,} were finished before" if report.skipped else ""
-    lack = lacking(skipped, "more lacks a number", "more lack a number")
+    note = missing_note(skipped, "more lacks a number", "more lack a number")
     output.say(f"files       {len(report.done):,} of {report.files:,} scored{before}")
-    output.say(f"rows        {n:,} in columns {', '.join(names)}{lack}")
+    output.say(f"rows        {n:,} in columns {', '.join(names)}{note}")
     output.say(f"model       {args.model}, a {type(detector).__name__}")
     output.say(f"anomalies   {anomalies:,} of {n:,} score above {threshold:.3f}")
     output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")

@@ -1,22 +1,26 @@
-"""What `detect`, `matches`, `cloud` and `explain` share: a detector from options, and its answer
-in words and numbers."""
+"""Shared by `detect`, `matches`, `cloud` and `explain`: a detector from options, its summary."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._input import Points
-from ._options import Misunderstood, auto_or_positive, auto_or_share, count, names, option
+from ._options import UsageError, auto_or_positive, auto_or_share, count, names, option
 from ._output import Output
+from ._writing import dry_run_write, write_outputs
+
+if TYPE_CHECKING:
+    from ...io.tables import Table
 
 _TOP = 10
 _NAMED = 10
-_DIGITS, _MOST_DIGITS = 6, 12
+_DIGITS, _MAX_DIGITS = 6, 12
 # Characters of a cell.
 _LONGEST = 20
 _SOURCES = {
@@ -29,13 +33,13 @@ _SOURCES = {
 def add_detector(
     parser: argparse.ArgumentParser, family: str | None = None, instead: Any = None
 ) -> None:
-    """The options of a detector; `family` is the default; without one it has to be given, or
-    another option of the group `instead`."""
+    """Add the options of a detector. Without a default `family` the option is required, or
+    another one of the group `instead`."""
     group = parser.add_argument_group("detector")
     (instead or group).add_argument(
         "--family", type=names, metavar="NAME", default=None if family is None else [family],
         required=family is None and instead is None,
-        help="what a structure is; several separated by commas; `piforest families` lists them"
+        help="the family of structures, or several separated by commas; see `piforest families`"
         + ("" if family is None else f" (default: {family})"),
     )  # fmt: skip
     group.add_argument(
@@ -44,20 +48,24 @@ def add_detector(
     )  # fmt: skip
     group.add_argument(
         "--sigma", type=auto_or_positive, default="auto", metavar="NUMBER",
-        help="the noise of the structures in the units of the data (default: estimated)",
+        help="noise of the structures in the units of the data (default: estimated)",
     )  # fmt: skip
     group.add_argument(
         "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
-        help="share of the points to flag (default: found out)",
+        help="share of anomalies (default: the threshold is chosen automatically)",
     )  # fmt: skip
     group.add_argument(
-        "--models", type=count, metavar="N", help="random models to draw (default: 5,000 to 10,000)"
-    )
-    group.add_argument("--trees", type=count, default=100, metavar="N", help="default: %(default)s")
+        "--models", type=count, metavar="N",
+        help="number of random models (default: 5,000 to 10,000)",
+    )  # fmt: skip
+    group.add_argument(
+        "--trees", type=count, default=100, metavar="N",
+        help="number of trees (default: %(default)s)",
+    )  # fmt: skip
 
 
 def families_from(args: argparse.Namespace) -> list[Any]:
-    """The families that --family names, each with those of the --options that it has."""
+    """The families of --family, each with the --option values that it has."""
     from dataclasses import fields
 
     from ..._validation import unknown_name
@@ -65,7 +73,7 @@ def families_from(args: argparse.Namespace) -> list[Any]:
 
     for name in args.family:
         if name not in list_families():
-            raise Misunderstood(str(unknown_name("--family", name, list_families())))
+            raise UsageError(str(unknown_name("--family", name, list_families())))
     given = dict(args.option)
     if len(args.family) == 1:
         return [get_family(args.family[0], **given)]
@@ -81,7 +89,7 @@ def families_from(args: argparse.Namespace) -> list[Any]:
 
 
 def detector_from(args: argparse.Namespace, families: Sequence[Any], output: Output) -> Any:
-    """The default detector with the given options, not fitted."""
+    """A detector with the given options, not fitted."""
     from ...estimators import PreferenceIsolationForest
 
     return PreferenceIsolationForest(
@@ -97,44 +105,76 @@ def detector_from(args: argparse.Namespace, families: Sequence[Any], output: Out
     )
 
 
-class Found(NamedTuple):
-    """A fitted detector and what it says."""
+class Detection(NamedTuple):
+    """A fitted detector, its scores and its summary."""
 
     detector: Any
     scores: Any
-    """(n,) of the points that it was fitted to"""
-    answer: dict[str, Any]
-    """as JSON has it"""
+    """(n,) of the training points"""
+    summary: dict[str, Any]
+    """as in JSON"""
 
 
-def found_in(
+def detect_and_write(
     args: argparse.Namespace,
     output: Output,
     families: Sequence[Any],
     points: Points,
-    values: Mapping[str, Any],
-) -> Found:
-    """Fit to the points and tell what was found. values: columns (n,) to show of a row."""
+    *,
+    heading: str,
+    shown: Mapping[str, Any],
+    about: dict[str, Any],
+    add_scores: Callable[..., Table],
+    draw: Callable[[Path, Detection], None],
+    images: Any = None,
+) -> None:
+    """Fit the points, print the summary and write the outputs.
+
+    heading: the first line of the summary; shown: columns (n,) to show of a row; about: what
+    JSON has beside the summary; add_scores(table, scores, threshold, scored): the table for
+    --out; draw: writes the figure for --plot; images: those that the points are matches of.
+    """
+    import numpy as np
+
+    one = np.ones(1)
+    dry_run_write(args.out, points.table, lambda row: add_scores(row, one, 0.5, one.astype(bool)))
+    output.say(heading)
+    found = _detect(args, output, families, points, shown)
+    print_summary(output, found.summary)
+
+    def scored_table() -> Table:
+        return add_scores(points.table, found.scores, found.summary["threshold"], points.scored)
+
+    write_outputs(args, output, points, found, about, scored_table, draw, images)
+
+
+def _detect(
+    args: argparse.Namespace,
+    output: Output,
+    families: Sequence[Any],
+    points: Points,
+    shown: Mapping[str, Any],
+) -> Detection:
     detector = detector_from(args, families, output)
     start = time.perf_counter()
-    scores = detector.fit(points.X).scores_
-    _ = detector.structures_  # part of the answer, and of its time
+    detector.fit(points.X)
+    known = detector.findings_.has_scores
+    scores = detector.scores_ if known else detector.anomaly_score(points.X)
+    _ = detector.structures_  # part of the result, and of its time
     seconds = time.perf_counter() - start
-    answer = summary_of(detector, scores, points.rows, seconds, values)
-    tell(output, answer)
-    return Found(detector, scores, answer)
+    return Detection(detector, scores, summarize(detector, scores, points.rows, seconds, shown))
 
 
-def summary_of(
+def summarize(
     detector: Any, scores: Any, rows: Any, seconds: float, values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What was found, as JSON has it. rows (n,): the numbers of the scored rows as the user
-    counts them; values: columns (n,) to show beside the most anomalous rows."""
+    """The result, as in JSON. rows (n,): row numbers in the file; values: columns (n,) to show of
+    the most anomalous rows."""
     import numpy as np
 
     from ..._random import SUBSET
 
-    threshold = -float(detector.offset_)
+    threshold = float(detector.threshold_)
     flagged = scores > threshold
     order = np.argsort(-scores, kind="stable")[:_TOP]
     return {
@@ -151,7 +191,7 @@ def summary_of(
             {
                 "family": each.family.name,
                 "members": len(each.members),
-                "width": float(each.width),
+                "half_width": float(each.half_width),
                 "log_ratio": float(each.log_ratio),
                 "params": [float(value) for value in each.params],
             }
@@ -163,41 +203,41 @@ def summary_of(
                 "row": int(rows[at]),
                 "score": float(scores[at]),
                 "anomaly": bool(flagged[at]),
-                "values": {name: plain(column[at]) for name, column in values.items()},
+                "values": {name: to_json(column[at]) for name, column in values.items()},
             }
             for at in order
         ],
     }
 
 
-def tell(output: Output, answer: Mapping[str, Any]) -> None:
-    """The answer of `summary_of` in words."""
-    n, flagged, degenerate = answer["points"], answer["anomalies"], answer["degenerate_samples"]
+def print_summary(output: Output, summary: Mapping[str, Any]) -> None:
+    """Print the result of `summarize` as text."""
+    n, flagged, degenerate = summary["points"], summary["anomalies"], summary["degenerate_samples"]
     were = "sample was" if degenerate == 1 else "samples were"
     dropped = f"; {degenerate:,} {were} degenerate" if degenerate else ""
-    output.say(f"models      {answer['models']:,} of family {', '.join(answer['family'])}{dropped}")
-    source = answer["sigma_source"]
-    output.say(f"sigma       {answer['sigma']:.4g}, {_SOURCES.get(source, source)}")
+    names = ", ".join(summary["family"])
+    output.say(f"models      {summary['models']:,} of family {names}{dropped}")
+    source = summary["sigma_source"]
+    output.say(f"sigma       {summary['sigma']:.4g}, {_SOURCES.get(source, source)}")
     output.say(
         f"anomalies   {flagged:,} of {n:,} ({100 * flagged / n:.3g} %) score above "
-        f"{answer['threshold']:.3f}"
+        f"{summary['threshold']:.3f}"
     )
-    found = answer["structures"]
-    some = answer["members_counted_in"]
-    of = f", their points counted in a random {some:,}" if some < n else ""
+    found, counted_in = summary["structures"], summary["members_counted_in"]
+    of = f", their points counted in a random {counted_in:,}" if counted_in < n else ""
     output.say(f"structures  {len(found)}" + (of if found else " that stand out from chance"))
     for k, each in enumerate(found[:_NAMED]):
         counted = f"{each['members']:,} points"
-        output.say(f"  {k:>2}  {each['family']}, {counted}, half-width {each['width']:.3g}")
+        output.say(f"  {k:>2}  {each['family']}, {counted}, half-width {each['half_width']:.3g}")
     if len(found) > _NAMED:
         output.say(f"  and {len(found) - _NAMED} more")
-    output.say(f"time        {answer['seconds']:.2f} s")
+    output.say(f"time        {summary['seconds']:.2f} s")
     output.say("\nmost anomalous rows")
-    for line in listed(answer["most_anomalous"]):
+    for line in format_rows(summary["most_anomalous"]):
         output.say(line)
 
 
-def listed(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def format_rows(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Rows as an aligned table."""
     head = ["row", "score", *rows[0]["values"]]
     columns = zip(*(row["values"].values() for row in rows))
@@ -216,8 +256,7 @@ def _shortened(column: Sequence[Any]) -> list[str]:
 
 
 def _rounded(value: Any) -> Any:
-    """A number that is written too long to show is rounded: cut off, it would lose its
-    exponent."""
+    """A long text of a number as a number: truncated, it would lose its exponent."""
     if isinstance(value, str) and len(value) > _LONGEST:
         with suppress(ValueError):
             return float(value)
@@ -225,8 +264,8 @@ def _rounded(value: Any) -> Any:
 
 
 def digits(values: Any) -> int:
-    """How many significant digits tell these numbers apart: six of where they differ, and those
-    before the decimal point."""
+    """Significant digits that distinguish these numbers: six of those that differ, and at least
+    all before the decimal point."""
     import numpy as np
 
     values = np.asarray(values, float)
@@ -236,7 +275,7 @@ def digits(values: Any) -> int:
         return _DIGITS
     before = math.floor(math.log10(largest)) + 1
     same = math.floor(math.log10(largest / spread)) if spread else 0
-    return min(max(_DIGITS, _DIGITS + same, before), _MOST_DIGITS)
+    return min(max(_DIGITS, _DIGITS + same, before), _MAX_DIGITS)
 
 
 def _short(value: Any, places: int) -> str:
@@ -246,8 +285,8 @@ def _short(value: Any, places: int) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def plain(value: Any) -> Any:
-    """A value that JSON takes: no NaN, no masked, no array."""
+def to_json(value: Any) -> Any:
+    """A value that JSON can hold: None for masked and non-finite values."""
     import numpy as np
 
     if value is np.ma.masked or value is None:

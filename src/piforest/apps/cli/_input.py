@@ -1,4 +1,4 @@
-"""What the commands that read a table share: its options, and the points in it."""
+"""Reading a table: the options, and its points."""
 
 from __future__ import annotations
 
@@ -15,59 +15,64 @@ if TYPE_CHECKING:
     from ...protocols import Bools, Floats, Ints
 
 
-# So many cells are looked at to see whether a column was meant to hold numbers.
-_LOOK = 1000
-_ANSWER = {"score", "anomaly"}
+# Cells that are examined to see whether a column of text was meant to hold numbers.
+_EXAMINED = 1000
+_SCORE_NAMES = {"score", "anomaly"}
 
 
 class Points(NamedTuple):
-    """Points of a file, n of them with all their numbers."""
+    """The n points of a file that lack no number."""
 
     table: Table
     names: list[str]
-    """the columns that are the points"""
+    """the columns of the points"""
     X: Floats
     """(n, d)"""
     rows: Ints
-    """(n,) as the user counts the rows of the file, from 1"""
+    """(n,) their row numbers in the file, from 1"""
     scored: Bools
-    """(rows of the table,) those with all their numbers"""
+    """(rows of the table,) whether a row lacks no number"""
 
     def complete(self) -> Table:
-        """The n rows of the table."""
+        """The table without the rows that lack a number."""
         columns = {name: each[self.scored] for name, each in self.table.columns.items()}
         return replace(self.table, columns=columns)
 
+    def about(self) -> dict[str, Any]:
+        """Where the points come from, for JSON."""
+        skipped = len(self.table) - len(self.X)
+        return {"source": self.table.source, "columns": self.names, "skipped_rows": skipped}
+
 
 def add_table(parser: argparse.ArgumentParser, what: str) -> None:
-    """The file and how to read it."""
+    """Add the file and how to read it; `what`: the help of the file."""
     parser.add_argument("file", metavar="FILE", help=what)
     group = parser.add_argument_group("reading")
     group.add_argument(
         "--columns", type=names, metavar="NAMES",
-        help="the columns that are the points, separated by commas (default: the numeric ones)",
+        help="columns of the points, separated by commas (default: the numeric ones)",
     )  # fmt: skip
     group.add_argument(
         "--delimiter", metavar="CHARACTER",
-        help="what separates the cells of a text file, 'tab' for a tab (default: found out)",
+        help="delimiter of a text file, 'tab' for a tab (default: detected)",
     )  # fmt: skip
     header = group.add_mutually_exclusive_group()
     header.add_argument(
         "--header", action="store_true", default=None, dest="header",
-        help="the first row of a text file has the names (default: found out)",
+        help="the first row of a text file has the column names (default: detected)",
     )  # fmt: skip
     header.add_argument(
         "--no-header", action="store_false", default=None, dest="header",
-        help="the first row is a point; columns are called x0, x1, ...",
+        help="the first row is a point; columns are named x0, x1, ...",
     )  # fmt: skip
     group.add_argument(
         "--decimal", choices=(".", ","), metavar="MARK",
-        help="the decimal mark of a text file (default: found out)",
+        help="decimal mark of a text file (default: detected)",
     )  # fmt: skip
-    group.add_argument("--array", metavar="NAME", help="which array of a .npz or .mat file")
+    group.add_argument("--array", metavar="NAME", help="name of the array in a .npz or .mat file")
     group.add_argument(
         "--drop-missing", action="store_true",
-        help="leave rows without a number unscored in the output (default: they are an error)",
+        help="do not score rows that lack a number (default: raise an error)",
     )  # fmt: skip
 
 
@@ -77,9 +82,9 @@ def read_points(
     columns: list[str] | None,
     to_fit: bool = True,
 ) -> Points:
-    """The points of the file that families can take, enough to fit one to them or not.
+    """The points of the file, in the columns of that name or in those that the families take.
 
-    columns: their names, None to find out.
+    to_fit: check that there are enough points to fit the families.
     """
     from ..._validation import check_family_fits
     from ...io.tables import pick_columns, read_table
@@ -92,10 +97,10 @@ def read_points(
         array=args.array,
     )
     if columns is None:
-        check_spoilt(table)
-        # What this command wrote may come back to it; its answer is no coordinate.
-        answered = _ANSWER if set(table.names) >= _ANSWER else set()
-        others = table.select([name for name in table.names if name not in answered])
+        check_text_columns(table)
+        # The file may be the output of an earlier run: scores are not coordinates.
+        added = _SCORE_NAMES if set(table.names) >= _SCORE_NAMES else set()
+        others = table.select([name for name in table.names if name not in added])
         picked = pick_columns(others, None, families)
     else:
         picked = pick_columns(table, columns, families)
@@ -104,7 +109,7 @@ def read_points(
         table.check_complete(picked)
     least = 2 if to_fit else 1
     if scored.sum() < least:
-        has = f"{int(scored.sum())} row{'' if scored.sum() == 1 else 's'} with all of its numbers"
+        has = f"{int(scored.sum())} row{'' if scored.sum() == 1 else 's'} without missing numbers"
         raise ValueError(f"{table.source} has {has}, at least {least} are needed.")
     X = table.numbers(picked)[scored]
     for each in families if to_fit else ():
@@ -112,34 +117,32 @@ def read_points(
     return Points(table, picked, X, table.rows[scored], scored)
 
 
-def lacking(skipped: int, one: str, many: str) -> str:
-    """What is said of rows that were not scored, if there are any, of one or of many."""
+def missing_note(skipped: int, one: str, many: str) -> str:
+    """A note on skipped rows, in singular or plural; empty if there are none."""
     return f"; {skipped:,} {one if skipped == 1 else many}" if skipped else ""
 
 
-def check_spoilt(table: Table) -> None:
-    """A column of numbers with a few words in it, or of numbers that were cut at the wrong
-    place, would be passed over in silence."""
+def check_text_columns(table: Table) -> None:
+    """Raise if a column of text was meant to hold numbers, and would be ignored silently: it
+    holds a few other cells, or cells with several numbers because of a wrong delimiter."""
     numeric = set(table.numeric())
     for name in table.names:
         column = table.columns[name]
         if name in numeric or column.dtype.kind not in "OUS":
             continue
-        cells = [cell for cell in column[:_LOOK].tolist() if str(cell).strip()]
+        cells = [cell for cell in column[:_EXAMINED].tolist() if str(cell).strip()]
         if not cells:
             continue
         if 2 * sum(_is_number(cell, table.decimal) for cell in cells) >= len(cells):
-            way_out = "Mend it"
+            way_out = "Correct it"
         elif 2 * sum(map(_are_numbers, cells)) >= len(cells):
-            way_out = "Say how the file is written (--delimiter, --decimal)"
+            way_out = "Give the format of the file (--delimiter, --decimal)"
         else:
             continue
         try:
             table.numbers([name])
         except ValueError as error:
-            raise ValueError(
-                f"{error} {way_out}, or name the columns to use with --columns."
-            ) from None
+            raise ValueError(f"{error} {way_out}, or select the columns with --columns.") from None
 
 
 def _is_number(cell: Any, decimal: str = ".") -> bool:
@@ -153,6 +156,6 @@ def _is_number(cell: Any, decimal: str = ".") -> bool:
 
 
 def _are_numbers(cell: Any) -> bool:
-    """Several numbers in one cell, which looks cut at the wrong place."""
+    """Whether a cell holds several numbers, which a wrong delimiter causes."""
     parts = [part for part in re.split(r"[\s,;|]", str(cell)) if part]
     return len(parts) > 1 and all(map(_is_number, parts))

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what their values must look like."""
+"""Options that several commands share, and the types of their values."""
 
 from __future__ import annotations
 
@@ -8,52 +8,47 @@ from pathlib import Path
 from typing import Any
 
 
-class Misunderstood(ValueError):
-    """Options that cannot be meant, found after they were parsed one by one."""
-
-
-PICTURES = (".png", ".svg", ".pdf")
+class UsageError(ValueError):
+    """Options that are valid one by one but not together; exit code 2."""
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """What every command that detects or scores has."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object, for machines")
+    """Add the options of every command that detects or scores."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.add_argument(
-        "--force", action="store_true", help="overwrite output files that are there already"
-    )
+    parser.add_argument("--force", action="store_true", help="overwrite existing output files")
     parser.add_argument(
         "--jobs", type=jobs, default=-1, metavar="N",
-        help="threads, -1 for all cores; results do not depend on it (default: %(default)s)",
+        help="number of threads, -1 for all cores; does not change results (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--device", default="cpu", metavar="NAME",
-        help="what computes: cpu; cuda or cuda:1, a GPU through PyTorch; auto, a GPU where there "
-        "is one (default: %(default)s)",
+        help="cpu; cuda or cuda:1, a GPU through PyTorch; auto, a GPU if there is one (default: "
+        "%(default)s)",
     )  # fmt: skip
 
 
 def add_seed(parser: argparse.ArgumentParser, default: int = 0) -> None:
     parser.add_argument(
-        "--seed", type=seed, default=default, help="one seed, one answer (default: %(default)s)"
+        "--seed", type=seed, default=default, help="random seed (default: %(default)s)"
     )
 
 
 def jobs(text: str) -> int:
     if text != "-1" and (not text.isdecimal() or int(text) < 1):
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 1, or -1")
+        raise argparse.ArgumentTypeError(f"{text!r} must be an integer of at least 1, or -1")
     return int(text)
 
 
 def count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} must be an integer of at least 1")
     return int(text)
 
 
 def seed(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f"{text!r} must be a whole number from 0 to 2**32 - 1")
+        raise argparse.ArgumentTypeError(f"{text!r} must be an integer from 0 to 2**32 - 1")
     return int(text)
 
 
@@ -86,7 +81,7 @@ def names(text: str) -> list[str]:
 
 
 def option(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, the value as Python writes it, or text."""
+    """NAME=VALUE; the value is a Python literal or text."""
     name, mark, value = text.partition("=")
     if not (name.strip().isidentifier() and mark and value):
         raise argparse.ArgumentTypeError(f"{text!r} must be NAME=VALUE, such as degree=2")
@@ -101,32 +96,32 @@ def option(text: str) -> tuple[str, Any]:
 
 def file(text: str) -> Path:
     if not text:
-        raise argparse.ArgumentTypeError("a file must have a name")
+        raise argparse.ArgumentTypeError("the file name must not be empty")
     if text == "-":
         raise argparse.ArgumentTypeError(
-            "'-' is no file, and nothing but FILE can be a stream: give a name, such as out.csv"
+            "'-' is not a file; only FILE can be a stream: give a name, such as out.csv"
         )
     return Path(text)
 
 
 def page(text: str) -> Path:
-    return _ending(text, (".html", ".htm"))
+    return _with_suffix(text, (".html", ".htm"))
 
 
 def folder(text: str) -> Path:
     if not text:
-        raise argparse.ArgumentTypeError("a folder must have a name")
+        raise argparse.ArgumentTypeError("the folder name must not be empty")
     return Path(text)
 
 
 def picture(text: str) -> Path:
-    return _ending(text, PICTURES)
+    return _with_suffix(text, (".png", ".svg", ".pdf"))
 
 
-def _ending(text: str, endings: tuple[str, ...]) -> Path:
+def _with_suffix(text: str, suffixes: tuple[str, ...]) -> Path:
     path = Path(text)
-    if path.suffix.lower() not in endings:
-        *most, last = endings
+    if path.suffix.lower() not in suffixes:
+        *most, last = suffixes
         raise argparse.ArgumentTypeError(f"{text!r} must end in {', '.join(most)} or {last}")
     return path
 
@@ -135,4 +130,4 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None

@@ -1,4 +1,4 @@
-"""What commands print: words for people, or one JSON object for machines."""
+"""What commands print: text, or one JSON object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...io.atomic import check_writable, is_device
 
 
 class Output:
-    """Standard output of one command, as --json and --quiet ask for."""
+    """Standard output of one command, according to --json and --quiet."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.json = getattr(args, "json", False)
@@ -21,27 +21,27 @@ class Output:
         self.force = getattr(args, "force", False)
 
     def say(self, text: str = "") -> None:
-        """A line for people."""
+        """Print a line of text, unless --json or --quiet is given."""
         if not (self.json or self.quiet):
             _print(text)
 
-    def result(self, answer: dict[str, Any]) -> None:
-        """The answer for machines; people were told it line by line."""
+    def result(self, summary: dict[str, Any]) -> None:
+        """Print the result as JSON, if --json is given."""
         if self.json:
-            _print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
+            _print(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False))
 
     def warn(self, message: Warning | str, *_: Any) -> None:
-        """A warning as one line, in place of `warnings.showwarning`."""
+        """Print a warning as one line; replaces `warnings.showwarning`."""
         if not self.quiet:
             print(f"piforest: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
     @property
     def verbose(self) -> int:
-        """The detectors' `verbose`: stages are shown on a terminal."""
+        """The `verbose` of detectors: 1 on a terminal, which shows the stages."""
         return int(sys.stderr.isatty() and not (self.quiet or self.json))
 
     def check_new(self, *paths: Path | None) -> None:
-        """Say before the work what could not be written after it."""
+        """Raise if an output file cannot be written, or exists without --force."""
         seen: set[str] = set()
         for path in paths:
             if path is None:
@@ -51,14 +51,14 @@ class Output:
                 continue
             target = os.path.realpath(path)
             if target in seen:
-                raise ValueError(f"{path} is named for two outputs; give each a name of its own.")
+                raise ValueError(f"{path} is the name of two outputs; give them different names.")
             seen.add(target)
             if path.exists() and not self.force:
-                raise FileExistsError(f"{path} is there already; --force overwrites it.")
+                raise FileExistsError(f"{path} already exists; --force overwrites it.")
 
 
 class StatusLine:
-    """One line on a terminal that is written over again; nothing elsewhere."""
+    """One line of progress that is overwritten on a terminal; elsewhere nothing."""
 
     def __init__(self, output: Output) -> None:
         self.shows = bool(output.verbose)
@@ -83,5 +83,5 @@ def _print(text: str) -> None:
             encoding = sys.stdout.encoding
             print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except BrokenPipeError:
-        # Whoever read the output has seen enough; the files that were asked for are still due.
+        # The reader has closed the pipe, such as `head`; the output files are still written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

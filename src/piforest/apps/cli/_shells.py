@@ -1,4 +1,4 @@
-"""Completion scripts for bash, zsh and fish. No shell needs anything but itself."""
+"""Completion scripts for bash, zsh and fish, without dependencies."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Option(NamedTuple):
     help: str
     takes_value: bool
     values: tuple[str, ...]
-    """what may follow; if none are listed, a file or a number"""
+    """possible values; empty for a file or a number"""
     several: bool
-    """may values be joined by commas?"""
+    """whether values can be joined by commas"""
 
 
 class Command(NamedTuple):
@@ -21,11 +21,11 @@ class Command(NamedTuple):
     help: str
     options: tuple[Option, ...]
     arguments: tuple[str, ...] | None
-    """what its arguments may be: files if none are listed; None: it takes no arguments"""
+    """possible arguments; empty for files, None for no arguments"""
 
 
 def bash(commands: Sequence[Command]) -> str:
-    """An empty COMPREPLY falls back to files, by `-o default`. Bash 3.2, as on macOS, will do."""
+    """With `-o default`, an empty COMPREPLY completes files. Works with bash 3.2, as on macOS."""
     cases = "\n".join(_bash_case(each) for each in commands)
     names = " ".join(each.name for each in commands)
     return f"""\

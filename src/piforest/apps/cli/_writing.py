@@ -1,4 +1,4 @@
-"""What the commands that detect write: scores, a report, a picture, the model."""
+"""The outputs of the commands that detect: scores, a report, a plot, the model."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ._output import Output
 
 if TYPE_CHECKING:
     from ...io.tables import Table
-    from ._detecting import Found
+    from ._detecting import Detection
     from ._input import Points
 
 
 def add_outputs(
     parser: argparse.ArgumentParser,
     out: str,
-    plot: str = "a picture of the scores",
+    plot: str = "a plot of the scores",
     flag: str = "--plot",
 ) -> None:
-    """out, plot: what the help says; flag: what the picture's option is called."""
+    """Add the options of outputs. out, plot: their help; flag: the option of the plot."""
     group = parser.add_argument_group("output")
     group.add_argument("--out", type=file, metavar="FILE", help=out)
     group.add_argument(
-        "--report", type=page, metavar="FILE", help="an interactive page, .html, in one file"
+        "--report", type=page, metavar="FILE", help="an interactive report in one file, .html"
     )
     group.add_argument(
         flag, type=picture, metavar="FILE", dest="plot", help=f"{plot}, .png, .svg or .pdf"
@@ -41,10 +41,10 @@ def add_outputs(
 
 
 def check_outputs(args: argparse.Namespace, output: Output) -> None:
-    """Say before the work what could not be written after it."""
+    """Raise before the work if an output could not be written after it."""
     output.check_new(args.out, args.report, args.plot, args.model)
     if args.plot is not None:
-        check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
+        check_installed("matplotlib", "plots need matplotlib: pip install 'piforest[plots]'")
 
 
 def check_installed(module: str, message: str) -> None:
@@ -54,17 +54,17 @@ def check_installed(module: str, message: str) -> None:
         raise ImportError(message)
 
 
-def out_like(out: Path | None, source: str) -> Path | None:
-    """The path to write to: with the ending of the file that was read where it has none."""
+def with_default_suffix(out: Path | None, source: str) -> Path | None:
+    """The path to write to; without a suffix it gets that of `source`."""
     if out is None or out.suffix or is_device(out):
         return out
     return out.with_suffix(Path(source).suffix or ".csv")
 
 
-def rehearse(path: Path | None, table: Table, added: Callable[[Table], Table]) -> None:
-    """Write one row elsewhere, so that what the format cannot hold is said before the work.
+def dry_run_write(path: Path | None, table: Table, added: Callable[[Table], Table]) -> None:
+    """Write one row to a temporary file: raises before the work if the format cannot hold it.
 
-    added: what gives a table its new columns.
+    added: adds the new columns to a table.
     """
     from tempfile import TemporaryDirectory
 
@@ -82,7 +82,7 @@ def rehearse(path: Path | None, table: Table, added: Callable[[Table], Table]) -
 
 
 def _first_row(table: Table) -> Table:
-    """One row, without the other parts of a scan."""
+    """The first row, without the other parts of a scan."""
     form: Any = table.form
     for part, less in (("points", slice(1)), ("others", slice(0))):
         if hasattr(form, part):
@@ -91,19 +91,17 @@ def _first_row(table: Table) -> Table:
     return replace(table, columns=columns, form=form)
 
 
-def conclude(
+def write_outputs(
     args: argparse.Namespace,
     output: Output,
     points: Points,
-    found: Found,
-    *,
+    found: Detection,
     about: dict[str, Any],
-    table: Callable[[], Table],
-    draw: Callable[[Path], None],
-    images: Any = None,
+    scored_table: Callable[[], Table],
+    draw: Callable[[Path, Detection], None],
+    images: Any,
 ) -> None:
-    """Write all that was asked for, and say so. about: what JSON has beside the answer; table:
-    what --out gets; draw: what --plot gets; images: those that the points are matches of."""
+    """Write the output files of the options, and print their names."""
     from ...io.tables import score_names, write_table
 
     written = {
@@ -112,36 +110,36 @@ def conclude(
         if getattr(args, name) is not None
     }
     if args.out is not None:
-        write_table(args.out, table())
+        write_table(args.out, scored_table())
         about = {**about, "score_columns": list(score_names(points.table))}
     if args.plot is not None:
-        draw(args.plot)
+        draw(args.plot, found)
     if args.report is not None:
         _write_report(args, points, found, images)
     if args.model is not None:
-        _save_model(args.model, found.detector, points.names)
+        found.detector.save(args.model, feature_names=points.names)
     if written:
         output.say("\nwrote " + ", ".join(written.values()))
-    top = [_with_numbers(row, points.table.decimal) for row in found.answer["most_anomalous"]]
-    output.result({**about, **found.answer, "most_anomalous": top, "written": written})
+    top = [_with_numbers(row, points.table.decimal) for row in found.summary["most_anomalous"]]
+    output.result({**about, **found.summary, "most_anomalous": top, "written": written})
 
 
 def _with_numbers(row: dict[str, Any], decimal: str) -> dict[str, Any]:
-    """One of the rows with numbers in place of text, where it is such a number."""
+    """A row with numbers in place of texts of numbers."""
     values = {name: _value(value, decimal) for name, value in row["values"].items()}
     return {**row, "values": values}
 
 
 def _value(value: Any, decimal: str) -> Any:
     text = value.strip().replace(decimal, ".") if isinstance(value, str) else ""
-    # 007 is a name.
+    # 007 is a name, not a number.
     if not re.fullmatch(r"[+-]?(0|[1-9]\d*|(?=\.\d))(\.\d*)?([eE][+-]?\d{1,3})?", text):
         return value
     number = float(text)
     return value if math.isinf(number) else int(text) if text.lstrip("+-").isdigit() else number
 
 
-def _write_report(args: argparse.Namespace, points: Points, found: Found, images: Any) -> None:
+def _write_report(args: argparse.Namespace, points: Points, found: Detection, images: Any) -> None:
     from ...report import write_report
 
     write_report(
@@ -156,16 +154,5 @@ def _write_report(args: argparse.Namespace, points: Points, found: Found, images
         title=f"Anomalies of {points.table.source}",
         source=points.table.source,
         command=args.command_line,
-        seconds=found.answer["seconds"],
+        seconds=found.summary["seconds"],
     )
-
-
-def _save_model(path: Path, detector: Any, names: list[str]) -> None:
-    """The model, with the names of the columns that it was fitted to."""
-    import numpy as np
-
-    detector.feature_names_in_ = np.array(names, dtype=object)
-    try:
-        detector.save(path)
-    finally:
-        del detector.feature_names_in_

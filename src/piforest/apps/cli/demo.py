@@ -8,16 +8,16 @@ from pathlib import Path
 from ._options import add_seed, picture
 from ._output import Output
 
-HELP = "detect the anomalies of a made scene and draw them"
-DESCRIPTION = "Draw a scene of circles among anomalies, detect them, compare and show."
+HELP = "detect the anomalies of a synthetic scene and draw them"
+DESCRIPTION = "Generate circles and anomalies, detect them, compare methods and draw the result."
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=picture, default=Path("piforest_demo.png"), metavar="FILE",
-        help="where the picture goes, .png, .svg or .pdf (default: %(default)s)",
+        help="file of the figure, .png, .svg or .pdf (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--no-picture", action="store_true", help="print only")
+    parser.add_argument("--no-picture", action="store_true", help="do not draw a figure")
     add_seed(parser)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from ._output import Output
 
-HELP = "tell what is installed, and what is missing"
+HELP = "check the installation"
 DESCRIPTION = (
-    "Tell the versions of piforest and what it builds on, which extras are there and how to "
-    "install the others, cores, the folder of compiled code, the GPU and the data. Exit code 1 "
-    "where piforest itself cannot work."
+    "Print the versions of piforest and its dependencies, the installed extras and how to install "
+    "the others, cores, the folder of compiled code, the GPU and the data. Exit code 1 if piforest "
+    "does not work."
 )
 _CORE = {"numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba",
          "joblib": "joblib"}  # fmt: skip
@@ -32,13 +32,13 @@ _VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_CACHE_DIR", "PIFORE
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object, for machines")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     core = {package: _core(package, module) for package, module in _CORE.items()}
-    sound = all("error" not in each for each in core.values())
-    answer: dict[str, Any] = {
+    complete = all("error" not in each for each in core.values())
+    summary: dict[str, Any] = {
         "piforest": _piforest(),
         "python": {"version": platform.python_version(), "executable": sys.executable},
         "system": platform.platform(),
@@ -48,16 +48,16 @@ def run(args: argparse.Namespace, output: Output) -> int:
             for extra, packages in _EXTRAS.items()
         },
         "threads": _threads(),
-        "compile_cache": _compile_cache() if sound else None,
+        "compile_cache": _compile_cache() if complete else None,
         "gpu": _gpu(),
-        "data": _data() if sound else None,
+        "data": _data() if complete else None,
         "environment": {name: os.environ[name] for name in _VARIABLES if name in os.environ},
-        "works": sound and _works(),
+        "works": complete and _works(),
     }
-    for line in _lines(answer):
+    for line in _lines(summary):
         output.say(line)
-    output.result(answer)
-    return 0 if answer["works"] is True else 1
+    output.result(summary)
+    return 0 if summary["works"] is True else 1
 
 
 def _piforest() -> dict[str, str]:
@@ -68,7 +68,7 @@ def _piforest() -> dict[str, str]:
 
 
 def _core(package: str, module: str) -> dict[str, str]:
-    """Imported, since an installed package may still be broken."""
+    """The version, or the error: the package is imported, since it may be broken."""
     import importlib
 
     try:
@@ -78,7 +78,7 @@ def _core(package: str, module: str) -> dict[str, str]:
 
 
 def _extra(package: str, module: str) -> str | None:
-    """The version, or None. Not imported: that may take seconds."""
+    """The version, or None. The package is not imported, which may take seconds."""
     from importlib import metadata, util
 
     try:
@@ -98,7 +98,7 @@ def _threads() -> dict[str, int | None]:
 
 
 def _compile_cache() -> dict[str, Any]:
-    """Where compiled code is kept between runs, and whether it can be."""
+    """The folder of compiled code, and whether it is writable."""
     from ..._kernels import trees
 
     folder = getattr(getattr(trees.descend, "_cache", None), "cache_path", None)
@@ -106,7 +106,10 @@ def _compile_cache() -> dict[str, Any]:
 
 
 def _writable(folder: str) -> bool:
-    """Tried, with the nearest folder that there is: rights alone do not tell of a full disk."""
+    """Whether a file can be written to the folder, or to its nearest existing parent.
+
+    A file is written, since permissions do not reveal a full disk.
+    """
     import tempfile
 
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
@@ -129,13 +132,13 @@ def _gpu() -> dict[str, Any]:
         count = torch.cuda.device_count() if available else 0
         names = [torch.cuda.get_device_name(k) for k in range(count)]
         return {"torch": str(torch.__version__), "available": available, "names": names}
-    except Exception as error:  # a driver that does not fit fails in any way
-        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return {"torch": None, "available": False, "names": [], "error": said}
+    except Exception as error:  # an incompatible driver may raise any error
+        message = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return {"torch": None, "available": False, "names": [], "error": message}
 
 
 def _data() -> dict[str, Any]:
-    """Which published sets are there."""
+    """The published datasets that are available."""
     from ...datasets.published import ADELAIDERMF, SYNTHETIC2D, data_file, data_folder
 
     sets = {"synthetic2d": list(SYNTHETIC2D), "adelaidermf": list(ADELAIDERMF)}
@@ -149,53 +152,54 @@ def _data() -> dict[str, Any]:
 
 
 def _works() -> bool | str:
-    """Finds one point beside a line; True, or what went wrong."""
+    """Detect one point beside a line; True, or the error."""
     try:
         import numpy as np
 
-        from ...estimators import PIF
+        from ...estimators import PreferenceIsolationForest
 
         X = np.column_stack([np.arange(40.0), np.arange(40.0)])
         X[-1] = 10, 30
-        scores = PIF("line", sigma=0.1, n_models=50, n_estimators=10, random_state=0).fit(X).scores_
+        detector = PreferenceIsolationForest("line", n_models=50, n_estimators=10, random_state=0)
+        scores = detector.fit(X).scores_
         return bool(np.argmax(scores) == 39) or "the test point was not found"
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
-def _lines(answer: dict[str, Any]) -> list[str]:
-    """The answer in words."""
+def _lines(summary: dict[str, Any]) -> list[str]:
+    """The result as text."""
     lines = [
-        f"piforest      {answer['piforest']['version']} in {answer['piforest']['folder']}",
-        f"python        {answer['python']['version']} ({answer['python']['executable']})",
-        f"system        {answer['system']}",
+        f"piforest      {summary['piforest']['version']} in {summary['piforest']['folder']}",
+        f"python        {summary['python']['version']} ({summary['python']['executable']})",
+        f"system        {summary['system']}",
         "",
     ]
-    for package, told in answer["core"].items():
-        lines.append(f"{package:<14}{told.get('version') or 'BROKEN: ' + told['error']}")
+    for package, found in summary["core"].items():
+        lines.append(f"{package:<14}{found.get('version') or 'BROKEN: ' + found['error']}")
     lines.append("")
-    lines += [_extra_line(extra, packages) for extra, packages in answer["extras"].items()]
+    lines += [_extra_line(extra, packages) for extra, packages in summary["extras"].items()]
     lines.append("")
-    threads, gpu, data = answer["threads"], answer["gpu"], answer["data"]
+    threads, gpu, data = summary["threads"], summary["gpu"], summary["data"]
     lines.append(f"cores         {threads['cores']}, usable {threads['usable'] or 'unknown'}")
-    if cache := answer["compile_cache"]:
-        slow = "" if cache["writable"] else "; NOT writable: every run compiles anew"
+    if cache := summary["compile_cache"]:
+        slow = "" if cache["writable"] else "; NOT writable: every run compiles again"
         lines.append(f"compile cache {cache['folder'] or 'none'}{slow}")
     lines.append(f"gpu           {_gpu_line(gpu)}")
     if data:
         found = ", ".join(f"{len(names)} of {data['known'][name]} {name}"
                           for name, names in data["found"].items())  # fmt: skip
         lines.append(f"data          {data['folder']}: {found}")
-    lines += [f"{name} is {value}" for name, value in answer["environment"].items()]
-    lines += ["", "piforest works." if answer["works"] is True else _broken(answer["works"])]
+    lines += [f"{name} is {value}" for name, value in summary["environment"].items()]
+    lines += ["", "piforest works." if summary["works"] is True else _broken(summary["works"])]
     return lines
 
 
 def _extra_line(extra: str, packages: dict[str, str | None]) -> str:
-    there = [f"{package} {version}" for package, version in packages.items() if version]
-    lost = [package for package, version in packages.items() if not version]
-    told = ", ".join(there + [f"{package} missing" for package in lost])
-    return f"[{extra}]".ljust(14) + told + (f": pip install 'piforest[{extra}]'" if lost else "")
+    found = [f"{package} {version}" for package, version in packages.items() if version]
+    missing = [f"{package} missing" for package, version in packages.items() if not version]
+    install = f": pip install 'piforest[{extra}]'" if missing else ""
+    return f"[{extra}]".ljust(14) + ", ".join(found + missing) + install
 
 
 def _gpu_line(gpu: dict[str, Any]) -> str:
@@ -207,5 +211,5 @@ def _gpu_line(gpu: dict[str, Any]) -> str:
 
 
 def _broken(why: bool | str) -> str:
-    told = f": {why}" if isinstance(why, str) else ""
-    return f"piforest does NOT work{told}. Try: pip install --force-reinstall piforest"
+    reason = f": {why}" if isinstance(why, str) else ""
+    return f"piforest does NOT work{reason}. Try: pip install --force-reinstall piforest"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -10,33 +11,33 @@ from ._detecting import add_detector, detector_from, digits, families_from
 from ._input import Points, add_table, read_points
 from ._options import add_common, add_seed, count, file, picture
 from ._output import Output
-from ._pictures import draw_explanation
+from ._plots import draw_explanation
 from ._writing import check_installed
 
-HELP = "tell why a row is anomalous, or not"
+HELP = "explain why a row is anomalous, or not"
 DESCRIPTION = (
-    "Tell why a row of a file is anomalous or not: the structures nearest to it, how many of "
-    "their sigmas away it lies, and how many points they have. p is the chance that a point of no "
+    "Explain why a row of a file is anomalous or not: the nearest structures, the distance in "
+    "their sigmas, and the number of their points. p is the probability that a point of no "
     "structure scores as low: large for anomalies."
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_table(parser, "points, one a row, as for `piforest detect`")
+    add_table(parser, "points, one per row; formats as in `piforest detect`")
     parser.add_argument(
         "--row", type=count, metavar="N",
-        help="the row, from 1 and without the header (default: the most anomalous one)",
+        help="number of the row, from 1, without the header (default: the most anomalous one)",
     )  # fmt: skip
     chosen = parser.add_mutually_exclusive_group(required=True)
     add_detector(parser, instead=chosen)
     chosen.add_argument(
         "--model", type=file, metavar="FILE",
-        help="a model that --model of `piforest detect` wrote; in place of --family",
+        help="a model of `piforest detect --model`, in place of --family",
     )  # fmt: skip
     group = parser.add_argument_group("output")
     group.add_argument(
         "--plot", type=picture, metavar="FILE",
-        help="the row over its nearest structures, .png, .svg or .pdf",
+        help="a plot of the row and its nearest structures, .png, .svg or .pdf",
     )  # fmt: skip
     add_seed(parser)
     add_common(parser)
@@ -45,30 +46,31 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> None:
     output.check_new(args.plot)
     if args.plot is not None:
-        check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
+        check_installed("matplotlib", "plots need matplotlib: pip install 'piforest[plots]'")
     loaded = None if args.model is None else _loaded(args)
     points = _points(args, loaded)
-    at = None if args.row is None else _place(points, args.row)
+    at = None if args.row is None else _index(points, args.row)
     if loaded is None:
         detector = detector_from(args, families_from(args), output).fit(points.X)
     else:
         detector = loaded.detector
     if at is None:
-        scores = detector.scores_ if loaded is None else detector.anomaly_score(points.X)
+        known = loaded is None and detector.findings_.has_scores
+        scores = detector.scores_ if known else detector.anomaly_score(points.X)
         at = int(scores.argmax())
     row = int(points.rows[at])
     reason = detector.explain(points.X[at : at + 1])[0]
     values = {name: float(value) for name, value in zip(points.names, points.X[at])}
-    output.say(f"row {row} of {points.table.source}: " + _listed(values, points.X))
+    output.say(f"row {row} of {points.table.source}: " + _format_values(values, points.X))
     output.say(str(reason))
     found = detector.structures_
     nearest = [
         {**asdict(each), "family": found[each.structure].family.name,
-         "width": float(found[each.structure].width),
+         "half_width": float(found[each.structure].half_width),
          "params": [float(value) for value in found[each.structure].params]}
         for each in reason.nearest
     ]  # fmt: skip
-    _tell_nearest(output, nearest)
+    _print_nearest(output, nearest)
     if args.plot is not None:
         draw_explanation(args.plot, detector, points.X, at, row, points.names)
         output.say(f"\nwrote {args.plot}")
@@ -91,7 +93,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
 class _Loaded(NamedTuple):
     detector: Any
     columns: list[str] | None
-    """the names of the columns that it was fitted to, where a command wrote it"""
+    """the columns that it was fitted to, if the file has their names"""
 
 
 def _loaded(args: argparse.Namespace) -> _Loaded:
@@ -99,11 +101,13 @@ def _loaded(args: argparse.Namespace) -> _Loaded:
 
     detector = PreferenceIsolationForest.load(args.model)
     detector.set_params(device=args.device, n_jobs=args.jobs)
-    return _Loaded(detector, list(detector.__dict__.pop("feature_names_in_", ())) or None)
+    # The detector gets plain arrays; columns are selected by name here.
+    warnings.filterwarnings("ignore", "X does not have valid feature names")
+    return _Loaded(detector, list(getattr(detector, "feature_names_in_", ())) or None)
 
 
 def _points(args: argparse.Namespace, loaded: _Loaded | None) -> Points:
-    """The points of the file, in the columns of a stored model where there is one."""
+    """The points of the file, in the columns of the model if there is one."""
     if loaded is None:
         return read_points(args, families_from(args), args.columns)
     families = [models.family for models in loaded.detector.models_]
@@ -111,14 +115,14 @@ def _points(args: argparse.Namespace, loaded: _Loaded | None) -> Points:
     needed = loaded.detector.n_features_in_
     if points.X.shape[1] != needed:
         raise ValueError(
-            f"{args.model} was fitted to {needed} columns, got {', '.join(points.names)}. Name "
+            f"{args.model} was fitted to {needed} columns, got {', '.join(points.names)}. Select "
             "them with --columns."
         )
     return points
 
 
-def _place(points: Points, row: int) -> int:
-    """Where a row of the file stands among the points."""
+def _index(points: Points, row: int) -> int:
+    """The index among the points of a row of the file."""
     import numpy as np
 
     first, last = int(points.table.rows[0]), int(points.table.rows[-1])
@@ -130,13 +134,13 @@ def _place(points: Points, row: int) -> int:
     return int(at[0])
 
 
-def _listed(values: dict[str, float], X: Any) -> str:
-    """Names and values, with digits enough to tell them from the others in X (n, d)."""
+def _format_values(values: dict[str, float], X: Any) -> str:
+    """Names and values, with the digits that distinguish them from others in X (n, d)."""
     shown = zip(values.items(), X.T)
     return ", ".join(f"{name} = {value:.{digits(column)}g}" for (name, value), column in shown)
 
 
-def _tell_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
+def _print_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
     if not nearest:
         return
     output.say("\nnearest structures")
@@ -149,7 +153,7 @@ def _tell_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
 
 
 def _finite(each: dict[str, Any]) -> dict[str, Any]:
-    """None for what is infinite, which JSON has no word for."""
+    """None for infinite values, which JSON cannot hold."""
     return {
         key: None if isinstance(value, float) and abs(value) == float("inf") else value
         for key, value in each.items()

@@ -30,8 +30,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         return
     listed = [_about(get_family(name)) for name in list_families()]
     rows = [
-        (each["name"], each["row"].split(", the ")[0], str(each["sample"]), _first(each["about"]))
-        for each in listed
+        (each["name"], each["row"], str(each["sample"]), _first(each["about"])) for each in listed
     ]
     for line in _aligned([("family", "a row", "sample", "structures"), *rows]):
         output.say(line)
@@ -40,20 +39,23 @@ def run(args: argparse.Namespace, output: Output) -> None:
 
 
 def _about(family: Any) -> dict[str, Any]:
-    from dataclasses import fields
+    from dataclasses import fields, is_dataclass
 
-    # A few rows are words that follow "rows"; some go on with how Python asks for others.
-    row = getattr(family, "row", "").split(", or ")[0].removeprefix("of ")
+    from ...families import layout_of
+
+    layout = layout_of(family)
+    known = fields(family) if is_dataclass(family) else ()
     least = family.n_features or next(d for d in range(1, 100) if family.codimension(d) >= 1)
     sample = _sample(family)
     return {
         "name": family.name,
-        "row": row,
+        "row": layout.brief,
+        "kind": layout.kind,
         "columns": family.n_features,
         "least_columns": least,
         "sample": int(sample) if sample.isdecimal() else sample,
         "about": _text(type(family).__doc__ or ""),
-        "options": {each.name: getattr(family, each.name) for each in fields(family)},
+        "options": {each.name: getattr(family, each.name) for each in known},
     }
 
 
@@ -89,6 +91,7 @@ def _details(about: dict[str, Any]) -> str:
     lines = [
         f"{about['name']}",
         f"  a row     {about['row']}",
+        f"  kind      {about['kind']}",
         f"  columns   {about['columns'] or 'at least ' + str(about['least_columns'])}",
         f"  sample    {about['sample']} row{'' if about['sample'] == 1 else 's'}",
         "  options   " + (", ".join(f"{k}={v}" for k, v in options.items()) or "none"),

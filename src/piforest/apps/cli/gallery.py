@@ -8,21 +8,21 @@ from pathlib import Path
 from ._options import add_seed, folder, names
 from ._output import Output
 
-HELP = "show every family on a made scene of its own"
+HELP = "show every family on a synthetic scene"
 DESCRIPTION = (
-    "Draw a scene for each family, detect, compare with isolation forest and LOF, and write a "
-    "page with the pictures."
+    "Generate a scene for each family, detect its anomalies, compare with isolation forest and "
+    "LOF, and write a page with figures."
 )
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=folder, default=Path("families"), metavar="FOLDER",
-        help="where the page and the pictures go (default: %(default)s)",
+        help="folder of the page and the figures (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--only", type=names, metavar="NAMES",
-        help="some families, separated by commas; no page then",
+        help="only these families, separated by commas, and no page",
     )  # fmt: skip
     add_seed(parser)
 

@@ -6,21 +6,20 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._detecting import add_detector, families_from, found_in
+from ._detecting import add_detector, detect_and_write, families_from
 from ._input import Points
-from ._options import Misunderstood, add_common, add_seed, file, names
+from ._options import UsageError, add_common, add_seed, file, names
 from ._output import Output
-from ._pictures import draw_matches
-from ._writing import add_outputs, check_outputs, conclude, out_like, rehearse
+from ._plots import draw_matches
+from ._writing import add_outputs, check_outputs, with_default_suffix
 
 if TYPE_CHECKING:
     from ...io.tables import Table
 
 HELP = "find the false matches between two images"
 DESCRIPTION = (
-    "Match two images (SIFT and the ratio test), or take your own matches, and find those that "
-    "follow no motion of a family: fundamental matrices for bodies in space, homographies for "
-    "planes."
+    "Match two images (SIFT and the ratio test), or read matches from a file, and find those that "
+    "follow no motion of a family: fundamental matrices for rigid bodies, homographies for planes."
 )
 _RATIO = 0.8
 
@@ -31,26 +30,24 @@ def add(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("matching")
     group.add_argument(
         "--ratio", type=_ratio, metavar="SHARE",
-        help="keep a match whose descriptor is nearer than this times the second nearest "
+        help="keep a match if its descriptor is nearer than this times the second nearest "
         f"(default: {_RATIO})",
     )  # fmt: skip
-    group.add_argument(
-        "--mutual", action="store_true", help="keep only matches that are nearest both ways"
-    )
+    group.add_argument("--mutual", action="store_true", help="keep only mutual nearest neighbours")
     group.add_argument(
         "--matches", type=file, metavar="FILE",
-        help="your own matches: a table with the columns x1, y1, x2, y2 in pixels, or a COLMAP "
-        "database (.db)",
+        help="read the matches from a table with the columns x1, y1, x2, y2 in pixels, or from a "
+        "COLMAP database (.db)",
     )  # fmt: skip
     group.add_argument(
         "--pair", type=_pair, metavar="NAME,NAME",
-        help="what the images are called in the COLMAP database (default: their file names)",
+        help="names of the images in the COLMAP database (default: their file names)",
     )  # fmt: skip
     add_detector(parser, "fundamental")
     add_outputs(
         parser,
-        "the matches: x1, y1, x2, y2 in pixels, the descriptors' ratio, score and anomaly",
-        "both images side by side, matches coloured by score",
+        "the matches: x1, y1, x2, y2 in pixels, the ratio of descriptors, score and anomaly",
+        "both images side by side, with matches coloured by score",
         "--draw",
     )
     add_seed(parser)
@@ -64,33 +61,33 @@ def run(args: argparse.Namespace, output: Output) -> None:
     from ...io.tables.matches import MATCH
     from ...vision import read_image
 
-    args.out = out_like(args.out, "matches.csv")
+    args.out = with_default_suffix(args.out, "matches.csv")
     _check_options(args)
     check_outputs(args, output)
     families = families_from(args)
     _check_families(families)
     images = [read_image(args.image1), read_image(args.image2)]
     table, how = _matches(args, images)
-    rehearse(args.out, table, lambda row: with_scores(row, np.ones(1), 0.5))
     X = table.numbers(MATCH)
     points = Points(table, list(MATCH), X, table.rows, np.ones(len(X), bool))
-    output.say(f"matches     {len(X):,} {how}")
-    found = found_in(args, output, families, points, table.columns)
-    threshold = found.answer["threshold"]
-    conclude(
+    detect_and_write(
         args,
         output,
+        families,
         points,
-        found,
+        heading=f"matches     {len(X):,} {how}",
+        shown=table.columns,
         about={"images": [str(args.image1), str(args.image2)], "matching": how},
-        table=lambda: with_scores(table, found.scores, threshold),
-        draw=lambda path: draw_matches(path, images, X, found.scores, threshold),
+        add_scores=with_scores,
+        draw=lambda path, found: draw_matches(
+            path, images, X, found.scores, found.summary["threshold"]
+        ),
         images=images,
     )
 
 
 def _matches(args: argparse.Namespace, images: list[Any]) -> tuple[Table, str]:
-    """The matches, and where they come from in words."""
+    """The matches, and a description of their origin."""
     from ...io.tables import Table, read_matches
     from ...io.tables.matches import MATCH
     from ...vision import match_images
@@ -108,8 +105,8 @@ def _matches(args: argparse.Namespace, images: list[Any]) -> tuple[Table, str]:
     found = match_images(*images, ratio=ratio, mutual=args.mutual)
     if not len(found.X):
         raise ValueError(
-            f"there are no matches {between}: no feature of one is like one of the other by a "
-            f"ratio of {ratio:g}. Do they show the same? --ratio 0.9 keeps more."
+            f"there are no matches {between}: no pair of features passes the ratio test at "
+            f"{ratio:g}. Do the images show the same scene? --ratio 0.9 keeps more."
         )
     columns = {**dict(zip(MATCH, found.X.T)), "ratio": found.ratio}
     how = f"{between}, SIFT, ratio below {ratio:g}" + (", mutual" if args.mutual else "")
@@ -118,12 +115,12 @@ def _matches(args: argparse.Namespace, images: list[Any]) -> tuple[Table, str]:
 
 def _check_options(args: argparse.Namespace) -> None:
     if args.matches is None and args.pair is not None:
-        raise Misunderstood("--pair names images in a COLMAP database: give it with --matches.")
+        raise UsageError("--pair selects images of a COLMAP database: use it with --matches.")
     for name, given in (("ratio", args.ratio is not None), ("mutual", args.mutual)):
         if args.matches is not None and given:
-            raise Misunderstood(
-                f"--{name} is for matches that are made here, and those of {args.matches} are "
-                f"taken as they are: leave --{name} or --matches out."
+            raise UsageError(
+                f"--{name} applies to matching, but the matches are read from {args.matches}: omit "
+                f"--{name} or --matches."
             )
 
 
@@ -133,13 +130,13 @@ def _check_families(families: list[Any]) -> None:
     for family in families:
         if family.name not in match_families():
             raise ValueError(
-                f"family {family.name!r} takes no matches between images; those that do: "
+                f"family {family.name!r} does not take matches between images; families that do: "
                 f"{', '.join(match_families())}."
             )
 
 
 def _check_inside(X: Any, images: list[Any], path: Path) -> None:
-    """Matches of other images, or of these at another size, look like nothing else does."""
+    """Warn of matches outside of the images: they belong to other images or sizes."""
     import numpy as np
 
     from ..._validation import warn_user
@@ -150,7 +147,7 @@ def _check_inside(X: Any, images: list[Any], path: Path) -> None:
         shown = " and ".join(f"{image.shape[1]} x {image.shape[0]}" for image in images)
         warn_user(
             f"{outside} of {len(X)} matches of {path} lie outside the images ({shown} pixels); "
-            "were they made at another size?"
+            "do they belong to images of another size?"
         )
 
 

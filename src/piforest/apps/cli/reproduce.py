@@ -8,20 +8,20 @@ from pathlib import Path
 from ._options import add_seed, count, folder, jobs, names
 from ._output import Output
 
-HELP = "make the paper's tables and figures"
+HELP = "reproduce the tables and figures of the paper"
 DESCRIPTION = (
-    "Run the paper's experiments and write its tables and figures, with our numbers beside the "
-    "printed ones, to one page. All of it takes about half an hour on two cores. An interrupted "
-    "run goes on where it stopped."
+    "Run the experiments of the paper and write its tables and figures to one page, with our "
+    "numbers beside the published ones. Takes about half an hour on two cores. An interrupted run "
+    "can be continued."
 )
-# The names in piforest.reproduction.reproduce, repeated here since importing it takes a second.
+# The names in piforest.reproduction.reproduce, repeated here because its import takes a second.
 _PARTS = ("synthetic", "homography", "fundamental", "share", "variants", "figures", "pairs")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=folder, default=Path("reproduction"), metavar="FOLDER",
-        help="where the page and the finished cells go (default: %(default)s)",
+        help="folder of the page and the finished cells (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--only", type=_parts, default=list(_PARTS), metavar="NAMES",
@@ -29,14 +29,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--beyond", action="store_true",
-        help="also what goes past the paper, on its sets and on made scenes, to beyond.html",
+        help="also evaluate what goes beyond the paper, on its datasets and on synthetic scenes, "
+        "in beyond.html",
     )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="a few sets, two runs")
-    parser.add_argument("--runs", type=count, help="default: 10, with --quick 2")
+    parser.add_argument("--quick", action="store_true", help="a few datasets, two runs")
+    parser.add_argument("--runs", type=count, help="number of runs (default: 10, with --quick 2)")
     add_seed(parser)
     parser.add_argument(
-        "--jobs", type=jobs, default=-1, help="processes, -1 for all cores (default: %(default)s)"
-    )
+        "--jobs", type=jobs, default=-1,
+        help="number of processes, -1 for all cores (default: %(default)s)",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, output: Output) -> None:
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         quick=args.quick,
         seed=args.seed,
         n_jobs=args.jobs,
-        say=output.say,
+        log=output.say,
     )
 
 
@@ -57,5 +59,5 @@ def _parts(text: str) -> list[str]:
     parts = names(text)
     for name in parts:
         if name not in _PARTS:
-            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(_PARTS)}")
+            raise argparse.ArgumentTypeError(f"{name!r} must be one of {', '.join(_PARTS)}")
     return parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import heapq
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -12,21 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._clusters import add_cluster, score_on_cluster
-from ._input import add_table, check_spoilt, lacking
+from ._input import add_table, check_text_columns, missing_note
 from ._options import add_common, auto_or_share, file
 from ._output import Output, StatusLine
-from ._writing import out_like, rehearse
+from ._writing import dry_run_write, with_default_suffix
 
 if TYPE_CHECKING:
     from ...io.tables import Table
 
 HELP = "score new rows with a saved model"
 DESCRIPTION = (
-    "Score the rows of a file with a model that `piforest detect --model` or `detector.save` "
-    "wrote, and write the scores beside the columns of the file. The file is read and written "
-    "part by part, so that it may be larger than memory."
+    "Score the rows of a file with a model of `piforest detect --model` or `detector.save`, and "
+    "write the scores beside the columns of the file. The file is processed in blocks, so it may "
+    "be larger than memory."
 )
-# Read, scored and written at once.
+# Rows that are read, scored and written at once.
 _ROWS = 16_384
 _TOP, _BAR = 10, 30
 
@@ -34,20 +35,20 @@ _TOP, _BAR = 10, 30
 def add(parser: argparse.ArgumentParser) -> None:
     add_table(
         parser,
-        "rows like those that the model was fitted to; formats as in `piforest detect`; - for text "
-        "on standard input",
+        "rows like the training rows of the model; formats as in `piforest detect`; - reads text "
+        "from standard input",
     )
     parser.add_argument(
-        "--model", type=file, required=True, metavar="MODEL", help="the saved model, a .pif file"
+        "--model", type=file, required=True, metavar="MODEL", help="the model, a .pif file"
     )
     parser.add_argument(
         "--threshold", type=auto_or_share, default="auto", metavar="SCORE",
-        help="flag what scores above this, between 0 and 1 (default: the model's own threshold)",
+        help="flag rows that score above this, between 0 and 1 (default: that of the model)",
     )  # fmt: skip
     parser.add_argument(
         "--out", type=file, metavar="FILE",
-        help="the rows of FILE in their order with the columns score and anomaly; the format is "
-        "told by the name, without an ending that of FILE",
+        help="the rows of FILE with the columns score and anomaly (1 or 0); the suffix gives the "
+        "format (default: that of FILE)",
     )  # fmt: skip
     add_cluster(parser)
     add_common(parser)
@@ -59,21 +60,23 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.dask is None:
         if Path(args.file).is_dir():
             raise IsADirectoryError(
-                f"{args.file} is a folder, not a file; one of Parquet files is scored with "
+                f"{args.file} is a folder, not a file; score a folder of Parquet files with "
                 "--dask local --out FOLDER."
             )
-        args.out = out_like(args.out, args.file)
+        args.out = with_default_suffix(args.out, args.file)
         output.check_new(args.out)
     detector = load(args.model).set_params(device=args.device, n_jobs=args.jobs, verbose=0)
     if args.threshold != "auto":
         detector.set_threshold(args.threshold)
-    fitted = _forget_names(detector)
+    # The detector gets plain arrays; columns are selected by name here.
+    warnings.filterwarnings("ignore", "X does not have valid feature names")
+    fitted = [str(name) for name in getattr(detector, "feature_names_in_", [])] or None
     if args.dask is not None:
         pick = partial(_columns, args, detector=detector, fitted=fitted)
         return score_on_cluster(args, output, detector, pick)
     start = time.perf_counter()
     with ExitStack() as stack:
-        tally = _Tally(-float(detector.offset_), output)
+        tally = _Tally(float(detector.threshold_), output)
         writer = None
         for block, names in _blocks(args, detector, fitted):
             if tally.rows == 0 and args.out is not None:
@@ -81,26 +84,15 @@ def run(args: argparse.Namespace, output: Output) -> int:
             _score(args, detector, block, names, tally, writer)
         tally.line.clear()
         if tally.rows == tally.skipped:
-            raise ValueError(f"{args.file}: no row has all of {', '.join(tally.names)}.")
-    _tell(args, output, detector, tally, time.perf_counter() - start)
+            raise ValueError(f"{args.file}: every row lacks one of {', '.join(tally.names)}.")
+    _print_summary(args, output, detector, tally, time.perf_counter() - start)
     return 0
-
-
-def _forget_names(detector: Any) -> list[str] | None:
-    """The columns that the model was fitted to, if it knows them. It is given plain arrays, and
-    would warn of missing names."""
-    names = getattr(detector, "feature_names_in_", None)
-    if names is None:
-        return None
-    for part in (detector, getattr(detector, "embedding_", detector)):
-        vars(part).pop("feature_names_in_", None)
-    return [str(name) for name in names]
 
 
 def _blocks(
     args: argparse.Namespace, detector: Any, fitted: list[str] | None
 ) -> Iterator[tuple[Table, list[str]]]:
-    """The parts of the file, and the columns that are the points."""
+    """The blocks of the file, and the columns of the points."""
     from ...io.tables import read_blocks
 
     names = None
@@ -120,21 +112,21 @@ def _blocks(
 def _columns(
     args: argparse.Namespace, table: Table, detector: Any, fitted: list[str] | None
 ) -> list[str]:
-    """Those that were asked for; else those of the model; else those that it can only mean."""
+    """The columns of --columns; else those of the model; else the numeric ones."""
     from ...io.tables import pick_columns
 
     wanted = args.columns
     if wanted is None and fitted is not None:
-        lost = [name for name in fitted if name not in table.names]
-        if lost:
+        missing = [name for name in fitted if name not in table.names]
+        if missing:
             raise ValueError(
                 f"{args.model} was fitted to the columns {', '.join(fitted)}, and {table.source} "
-                f"has no {', '.join(lost)}; its columns: {', '.join(table.names)}. Name those to "
-                "use with --columns."
+                f"has no {', '.join(missing)}; its columns: {', '.join(table.names)}. Select "
+                "others with --columns."
             )
         wanted = fitted
     if wanted is None:
-        check_spoilt(table)
+        check_text_columns(table)
     return pick_columns(table, wanted, detector.n_features_in_)
 
 
@@ -143,7 +135,7 @@ def _open(stack: ExitStack, out: Any, block: Table, threshold: float) -> Any:
 
     from ...io.tables import table_writer, with_scores
 
-    rehearse(out, block, lambda row: with_scores(row, np.ones(len(row)), threshold))
+    dry_run_write(out, block, lambda row: with_scores(row, np.ones(len(row)), threshold))
     like = with_scores(block, np.ones(len(block)), threshold)
     return stack.enter_context(table_writer(out, like))
 
@@ -171,7 +163,7 @@ def _score(
 
 
 class _Tally:
-    """What the summary needs of all blocks, and the count on a terminal."""
+    """The summary of all blocks, and the progress on a terminal."""
 
     def __init__(self, threshold: float, output: Output) -> None:
         self.threshold, self.line = threshold, StatusLine(output)
@@ -181,7 +173,7 @@ class _Tally:
         self.top: list[tuple[float, int, dict[str, Any]]] = []
 
     def add(self, names: list[str], X: Any, scores: Any, rows: Any, total: int) -> None:
-        """X (n, d), scores (n,) and rows (n,) of the scored rows of a block of `total` rows."""
+        """Add the n scored rows of a block of `total` rows."""
         import numpy as np
 
         self.names = names
@@ -194,20 +186,20 @@ class _Tally:
         self.top = heapq.nsmallest(_TOP, self.top, key=lambda each: each[:2])
 
     def show(self, total: int | None) -> None:
-        """How far it is, of `total` rows where that is known."""
+        """Show the progress, with a bar if the total number of rows is known."""
         text = f"{self.rows:,} rows"
         if total is not None:
             text += f" of {total:,} [{'=' * (_BAR * self.rows // total):<{_BAR}}]"
         self.line.show(text)
 
 
-def _tell(
+def _print_summary(
     args: argparse.Namespace, output: Output, detector: Any, tally: _Tally, seconds: float
 ) -> None:
-    from ._detecting import listed
+    from ._detecting import format_rows
 
     n = tally.rows - tally.skipped
-    answer = {
+    summary = {
         "source": "standard input" if args.file == "-" else args.file,
         "model": str(args.model),
         "class": type(detector).__name__,
@@ -224,18 +216,18 @@ def _tell(
         "score_columns": tally.score_names,
         "written": {} if args.out is None else {"out": str(args.out)},
     }
-    lack = lacking(tally.skipped, "more lacks a number", "more lack a number")
+    note = missing_note(tally.skipped, "more lacks a number", "more lack a number")
     columns = ", ".join(tally.names)
-    output.say(f"rows        {n:,} in columns {columns} of {answer['source']}{lack}")
-    output.say(f"model       {args.model}, a {answer['class']}")
+    output.say(f"rows        {n:,} in columns {columns} of {summary['source']}{note}")
+    output.say(f"model       {args.model}, a {summary['class']}")
     output.say(
         f"anomalies   {tally.anomalies:,} of {n:,} ({100 * tally.anomalies / n:.3g} %) score above "
         f"{tally.threshold:.3f}"
     )
     output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")
     output.say("\nmost anomalous rows")
-    for line in listed(answer["most_anomalous"]):  # type: ignore[arg-type]
+    for line in format_rows(summary["most_anomalous"]):  # type: ignore[arg-type]
         output.say(line)
     if args.out is not None:
         output.say(f"\nwrote {args.out}")
-    output.result(answer)
+    output.result(summary)

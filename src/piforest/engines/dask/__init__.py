@@ -1,8 +1,8 @@
-"""Data and clusters larger than one machine: Dask collections, and folders of Parquet files.
+"""Dask collections and clusters.
 
-Imported only where a Dask collection comes in or a cluster is asked for. Fitting gathers the
-rows that it looks at, in one pass over the partitions; scoring maps over partitions. Every
-score is the same, to the last bit, as in memory.
+Imported only for a Dask collection or a cluster. Fitting gathers the rows that it needs in one
+pass over the partitions; scoring maps over the partitions. Every score is the same, to the last
+bit, as in memory.
 """
 
 from __future__ import annotations
@@ -14,16 +14,10 @@ except ImportError as error:
         "clusters need Dask, which is not installed: pip install 'piforest[dask]'."
     ) from error
 
-from ._cluster import connect
-from ._gather import gather, lengths_of, settled
-from ._mapping import map_rows
+from .cluster import connect
+from .engine import DaskEngine
+from .packed import PackedModel, score
 
-__all__ = [
-    "connect",
-    "gather",
-    "lengths_of",
-    "map_rows",
-    "settled",
-]
+__all__ = ["DaskEngine", "PackedModel", "connect", "score"]
 
 del dask

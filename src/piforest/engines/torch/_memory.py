@@ -1,26 +1,29 @@
-"""What travels to a device, and what does not fit there."""
+"""Moving rows to a device, and running out of its memory."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 
 def to_device(X: Any, device: Any) -> Any:
-    """Rows as float64 on the device. PyTorch warns of arrays that it cannot write to."""
+    """Rows as float64 on the device."""
     if isinstance(X, np.ndarray) and not X.flags.writeable:
-        X = X.copy()
+        X = X.copy()  # PyTorch warns of arrays that it cannot write to
     return torch.as_tensor(X).to(device, torch.float64)
 
 
-def worded(method: Any) -> Any:
-    """A method of what has a `device`; that this is full is told in words."""
+def explain_out_of_memory(method: Method) -> Method:
+    """Decorate a method of an object with a `device`: a full device is a clear MemoryError."""
 
     @wraps(method)
-    def told(self: Any, *args: Any) -> Any:
+    def explained(self: Any, *args: Any) -> Any:
         try:
             return method(self, *args)
         except torch.OutOfMemoryError as error:
@@ -29,4 +32,4 @@ def worded(method: Any) -> Any:
                 "models or a smaller pool."
             ) from error
 
-    return told
+    return cast(Method, explained)

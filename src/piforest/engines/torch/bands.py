@@ -1,4 +1,4 @@
-"""Which band a residual lies in, and how many lie in each: `piforest.bands` on a device."""
+"""The bands that residuals lie in, and their counts: `piforest.bands` on a device."""
 
 from __future__ import annotations
 
@@ -8,46 +8,49 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..._kernels.scales import NO_BAND
+from ..._kernels.bands import NO_BAND
 from ...bands import Bands, BandTable, bands_of, fits_table, widths_of
-from ...models import ModelSet, OwnModels
+from ...membership import SampleMembership
+from ...models import ModelSet
 from ...protocols import Floats
-from ._memory import to_device, worded
-from .preferences import ALIGNED, DeviceOwn
+from ._memory import explain_out_of_memory, to_device
+from .preferences import ALIGNED, DeviceMembership
 from .residuals import DeviceModels, compiled
 
-# What the residuals of a block of rows may take.
+# The memory of the residuals of a block of rows.
 _BLOCK_BYTES = {"cuda": 2**30, "cpu": 2**25}
 
 
 class DeviceBands:
     """The bands of one family's models, for one grid of half-widths."""
 
-    def __init__(self, models: ModelSet, own: OwnModels, widths: Floats, device: Any) -> None:
+    def __init__(
+        self, models: ModelSet, membership: SampleMembership, widths: Floats, device: Any
+    ) -> None:
         self.n_models, self.device = len(models), device
         width = -(-len(models) // ALIGNED) * ALIGNED
         self.models = DeviceModels(models, width, device)
-        self.own = DeviceOwn(own, np.arange(len(models)), device)
+        self.membership = DeviceMembership(membership, np.arange(len(models)), device)
         self.widths = torch.as_tensor(widths, device=device)
 
     def bins(self, X: Any) -> Any:
-        """(r, m) of uint8: the narrowest band of each row X (r, d), NO_BAND for none and for
-        models of its own sample."""
+        """(r, m) of uint8: the narrowest band of each row X (r, d); NO_BAND for none, and for the
+        models that the row is a sample of."""
         bins = self.models.then(_bins, X, self.widths)[:, : self.n_models]
-        bins[self.own.of(X)] = NO_BAND
+        bins[self.membership.of(X)] = NO_BAND
         return bins
 
-    @worded
+    @explain_out_of_memory
     def counts(self, X: Floats) -> Any:
-        """(15, m) how many of the rows lie in each band, on the host."""
+        """(15, m) the number of rows in each band, on the host."""
         counts: Any = sum(_counts(self.bins(block)) for block in self._blocks(X))
         return counts.cpu().numpy()
 
-    @worded
+    @explain_out_of_memory
     def table(self, X: Floats) -> tuple[Any, Any]:
         """`bins` of all rows, and `counts`, on the host."""
         counts: Any = 0
-        # What is pinned is copied to ten times as fast.
+        # Copies to pinned memory are ten times as fast.
         pinned = self.device.type == "cuda"
         bins = torch.empty((len(X), self.n_models), dtype=torch.uint8, pin_memory=pinned)
         start = 0
@@ -65,13 +68,13 @@ class DeviceBands:
 
 
 def _bins(R: Any, widths: Any) -> Any:
-    """How many widths r lies within, less one; none less one is 15 in four bits."""
+    """The number of widths that hold r, less one; 0 - 1 is 15 in four bits."""
     within = sum((widths[k] >= R).to(torch.uint8) for k in range(NO_BAND))
     return (within - 1) & NO_BAND
 
 
 def _count(bins: Any) -> Any:
-    """(15, m) of int32: how many rows lie in each band."""
+    """(15, m) of int32: the number of rows in each band."""
     return torch.stack([(bins == k).sum(dim=0, dtype=torch.int32) for k in range(NO_BAND)])
 
 
@@ -79,17 +82,18 @@ _counts = compiled(_count)
 
 
 def measure_bands(
-    X: Floats, models: ModelSet, own: OwnModels, widths: Floats, device: Any, *, keep: bool
+    X: Floats, models: ModelSet, membership: SampleMembership, device: Any, *, keep: bool
 ) -> tuple[Bands, BandTable | None]:
     """`piforest.bands.measure_bands` on a device."""
-    bands, table = DeviceBands(models, own, widths, device), None
+    widths = widths_of(models.family, X)
+    bands, table = DeviceBands(models, membership, widths, device), None
     if keep and fits_table(len(X), len(models)):
         table = BandTable(widths, *bands.table(X))
     counts = bands.counts(X) if table is None else table.counts
     return bands_of(counts, widths, models, models.family.codimension(X.shape[1])), table
 
 
-def band_table(X: Floats, models: ModelSet, own: OwnModels, device: Any) -> BandTable:
-    """The bands of all points and how many lie in each, on the host."""
+def band_table(X: Floats, models: ModelSet, membership: SampleMembership, device: Any) -> BandTable:
+    """The bands of all points and their counts, on the host."""
     widths = widths_of(models.family, X)
-    return BandTable(widths, *DeviceBands(models, own, widths, device).table(X))
+    return BandTable(widths, *DeviceBands(models, membership, widths, device).table(X))

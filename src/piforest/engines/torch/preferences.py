@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import Any, cast
 
@@ -10,60 +10,64 @@ import numpy as np
 import torch
 
 from ..._rows import UNIT, SparseRows, index_dtype
-from ...models import ModelSet, OwnModels
+from ...fitted import FittedEmbedding
+from ...membership import SampleMembership
+from ...models import ModelSet
 from ...protocols import Floats, Kernel
-from ._memory import to_device, worded
+from ._memory import explain_out_of_memory, to_device
 from .residuals import DeviceModels, compiled
 from .words import mix, ordered
 
-# Matrix products of bytes want so many columns at a time.
+# Matrix products of bytes need a multiple of this many columns.
 ALIGNED = 16
 
 
 class DevicePreferences:
-    """Models on a device, and what rows prefer among them."""
+    """Models on a device, and the preferences of rows for them."""
 
     def __init__(
         self,
-        models: Sequence[ModelSet],
-        kernel: Kernel,
-        own: OwnModels | None,
+        embedding: FittedEmbedding,
         binary: bool,
         device: Any,
     ) -> None:
+        models, membership = embedding.models, embedding.membership
         self.binary, self.device = binary, device
         self.n_columns = sum(len(part) for part in models)
         widths = [-(-len(part) // ALIGNED) * ALIGNED for part in models]
         starts = np.concatenate([[0], np.cumsum(widths)])
         self.width = int(starts[-1])
-        # Each family's models are filled up to a multiple of 16: which columns are real.
+        # Each family's models are padded to a multiple of 16: the columns that are not padding.
         real = [start + np.arange(len(part)) for start, part in zip(starts, models)]
         self.real = np.concatenate(real)
         heaviest = max(part.weight.max() for part in models)
         self.parts = [
-            _Part(part, width, kernel, heaviest, device) for part, width in zip(models, widths)
+            _Part(part, width, embedding.kernel, heaviest, device)
+            for part, width in zip(models, widths)
         ]
-        self.own = None if own is None else DeviceOwn(own, self.real, device)
+        self.membership = None
+        if membership is not None:
+            self.membership = DeviceMembership(membership, self.real, device)
 
     def embed(self, X: Any) -> tuple[Any, Any]:
         """(r, d) of float64 to preferences (r, width) of int8 and the sums of their squares."""
         parts = [part.preferences(X) for part in self.parts]
         P = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-        if self.own is not None:
-            rows, columns = self.own.of(X)
+        if self.membership is not None:
+            rows, columns = self.membership.of(X)
             P[rows, columns] = 0
         if self.binary:
             P = (P > 0).to(torch.int8)
         return P, square_sums(P)
 
-    @worded
+    @explain_out_of_memory
     def rows_of(self, X: Floats) -> SparseRows:
         """Preferences of rows of the host, on the host."""
         return self.to_rows(self.embed(to_device(X, self.device))[0])
 
     @property
     def row_bytes(self) -> int:
-        """What a row takes; more where residuals come from the host."""
+        """The memory of a row; more where residuals come from the host."""
         on_host = any(not part.models.has_formula for part in self.parts)
         return self.width * (17 if on_host else 1)
 
@@ -106,7 +110,7 @@ class _Part:
         self, models: ModelSet, width: int, kernel: Kernel, heaviest: float, device: Any
     ) -> None:
         extra = width - len(models)
-        # What fills up the last columns is never within its limit.
+        # Padding columns are never within their limit.
         scale = np.append(models.scale, np.ones(extra))
         limit = np.append(kernel.cutoff * models.scale, np.full(extra, -1.0))
         unit = np.append(UNIT * models.weight / heaviest, np.zeros(extra))
@@ -130,20 +134,20 @@ def _step(kernel: Any) -> Any:
     return fixed_point
 
 
-class DeviceOwn:
-    """`OwnModels` on a device: which preferences are a row's own."""
+class DeviceMembership:
+    """`SampleMembership` on a device."""
 
-    def __init__(self, own: OwnModels, real: Any, device: Any) -> None:
+    def __init__(self, membership: SampleMembership, real: Any, device: Any) -> None:
         def here(array: Any) -> Any:
             return torch.as_tensor(np.ascontiguousarray(array), device=device)
 
         # Ascending as words, so ascending once the order is that of signed integers.
-        self.words = ordered(here(own.words.view(np.int64)))
-        self.points, self.starts = here(own.points), here(own.starts)
-        self.columns = here(real[own.columns])
+        self.words = ordered(here(membership.words.view(np.int64)))
+        self.points, self.starts = here(membership.points), here(membership.starts)
+        self.columns = here(real[membership.columns])
 
     def of(self, X: Any) -> tuple[Any, Any]:
-        """Rows of X and columns: every preference of a row for a model of its own."""
+        """Rows of X and columns: every model that a row is a sample of."""
         words = torch.zeros(len(X), dtype=torch.int64, device=X.device)
         for column in (X + 0.0).T:
             words = mix(words, column.contiguous().view(torch.int64))

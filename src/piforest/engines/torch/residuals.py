@@ -12,10 +12,11 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from ..._registry import keeps_up
+from ..._registry import overrides_consistently
 from ..._validation import warn_user
 from ...families import prepared_params
-from ...models import ModelSet, residual_blocks
+from ...models import ModelSet
+from ...residuals import residual_blocks
 
 
 class DeviceModels:
@@ -32,7 +33,7 @@ class DeviceModels:
 
     @property
     def has_formula(self) -> bool:
-        return keeps_up(type(self.family), "formula", "residuals")
+        return overrides_consistently(type(self.family), "formula", "residuals")
 
     def then(self, step: Any, X: Any, *others: Any) -> Any:
         """step(residuals (r, width), *others), in one compiled piece where there is a formula.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,9 +12,10 @@ from ..._progress import Progress
 from ..._random import Stream
 from ..._rows import SparseRows
 from ..._validation import warn_user
+from ...fitted import FittedEmbedding
 from ...forest import FlatForest
-from ...protocols import Floats, Kernel
-from ._memory import to_device, worded
+from ...protocols import Floats
+from ._memory import explain_out_of_memory, to_device
 from .distances import (
     TABLE,
     binary,
@@ -36,8 +37,18 @@ _LEAST_ROWS = 32
 _AT_ONCE = 20
 
 
-class _Scorer:
-    """What every model on a device does with blocks of rows; a subclass knows their distances."""
+class Grown(NamedTuple):
+    """A forest that was grown on a device, on the host."""
+
+    pool: Any
+    """the rows of the pool in the layout of the metric"""
+    trees: FlatForest
+    scores: Floats
+    """of the pool"""
+
+
+class Scorer:
+    """Scores of blocks of rows on a device; a subclass computes their distances."""
 
     device: Any
     forest: DeviceForest
@@ -50,6 +61,14 @@ class _Scorer:
     def path_lengths(self, X: Any, progress: Progress) -> Any:
         """(n, t)"""
         return self._map(X, lambda lengths: lengths, (len(self.forest.roots),), progress)
+
+    def take_pool(self, rows: Any, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
+        """Grow a forest of the pool, whose rows are points or vectors."""
+        raise NotImplementedError
+
+    def take_fitted(self, pool: Any, trees: FlatForest) -> None:
+        """Hold the pool and the trees of a fitted model."""
+        raise NotImplementedError
 
     def _lengths_of(self, block: Any) -> Any:
         """(r, d) on the device to (r, t)."""
@@ -115,41 +134,36 @@ class _Scorer:
         return torch.exp2(-total / trees / self.forest.normaliser)
 
 
-class PreferenceScorer(_Scorer):
+class PreferenceScorer(Scorer):
     """Preferences of a block, its products with the pool, look-ups."""
 
-    def __init__(self, models: Any, kernel: Kernel, own: Any, metric: str, device: Any) -> None:
+    def __init__(self, embedding: FittedEmbedding, metric: str, device: Any) -> None:
         self.metric, self.device = metric, device
-        self.preferences = DevicePreferences(models, kernel, own, binary(metric), device)
+        self.preferences = DevicePreferences(embedding, binary(metric), device)
 
-    @worded
-    def take_pool(
-        self, points: Floats, forest: FlatForest, stream: Stream, n_trees: int
-    ) -> tuple[SparseRows, FlatForest, Floats]:
-        """Embed the pool and grow a forest of it: its rows, the forest, and the pool's scores."""
-        parts = [self.preferences.embed(block)[0] for block, _ in self._blocks(points, _POOL_ROWS)]
-        P = torch.cat(parts)[: len(points)]
+    @explain_out_of_memory
+    def take_pool(self, rows: Floats, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
+        parts = [self.preferences.embed(block)[0] for block, _ in self._blocks(rows, _POOL_ROWS)]
+        P = torch.cat(parts)[: len(rows)]
         self._set_pool(P)
         shared = products(self.pool, self.pool)[: len(P), : len(P)]
         sums = self.pool_sums[: len(P)]
         D = distance(self.metric, shared, sums[:, None], sums)
-        grown = grow(forest, D, stream, n_trees)
+        grown = grow(trees, D, stream, n_trees)
         del D
         self.forest = DeviceForest(grown, self.pool_sums)
         scores = [
             self._scores(self.forest.path_lengths(shared[part], sums[part], self.metric))
             for part in _parts(len(P))
         ]
-        return self.preferences.to_rows(P), grown, torch.cat(scores).cpu().numpy()
+        return Grown(self.preferences.to_rows(P), grown, torch.cat(scores).cpu().numpy())
 
-    def take_fitted(self, pool: SparseRows, forest: FlatForest) -> PreferenceScorer:
-        """The pool and the forest of a fitted model."""
+    def take_fitted(self, pool: SparseRows, trees: FlatForest) -> None:
         self._set_pool(self.preferences.from_rows(pool))
-        self.forest = DeviceForest(forest, self.pool_sums)
-        return self
+        self.forest = DeviceForest(trees, self.pool_sums)
 
     def _set_pool(self, P: Any) -> None:
-        """Filled up with rows that prefer nothing, which no tree knows."""
+        """Padded with rows without any preference, which no tree refers to."""
         extra = -len(P) % ALIGNED if len(P) >= _LEAST_ROWS else _LEAST_ROWS - len(P)
         self.pool = torch.nn.functional.pad(P, (0, 0, 0, extra))
         self.pool_sums = square_sums(self.pool)
@@ -163,31 +177,31 @@ class PreferenceScorer(_Scorer):
         return self.preferences.row_bytes + 4 * len(self.pool)
 
 
-class VectorScorer(_Scorer):
+class VectorScorer(Scorer):
     """Distances of dense rows to the pool, look-ups."""
 
-    def __init__(self, metric: str, pool: Any, device: Any) -> None:
-        if not isinstance(pool, np.ndarray):
-            raise ValueError("a device takes dense rows; use device='cpu', or X.toarray().")
+    def __init__(self, metric: str, device: Any) -> None:
         self.metric, self.device = metric, device
-        self.pool = to_device(pool, device)
 
-    @worded
-    def take_pool(
-        self, forest: FlatForest, stream: Stream, n_trees: int
-    ) -> tuple[FlatForest, Floats]:
-        """Grow a forest of the pool; the forest, and the pool's scores."""
+    @explain_out_of_memory
+    def take_pool(self, rows: Any, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
+        self._set_pool(rows)
         D = torch.cat([vector_distances(self.metric, self.pool[part], self.pool)
                        for part in _parts(len(self.pool))])  # fmt: skip
-        grown = grow(forest, D, stream, n_trees)
-        self.take_fitted(grown)
+        grown = grow(trees, D, stream, n_trees)
+        self._set_trees(grown)
         scores = [self._scores(self._lengths_in(D[part])) for part in _parts(len(D))]
-        return grown, torch.cat(scores).cpu().numpy()
+        return Grown(rows, grown, torch.cat(scores).cpu().numpy())
 
-    def take_fitted(self, forest: FlatForest) -> VectorScorer:
-        """The forest of a fitted model."""
-        self.forest = DeviceForest(forest, self.pool.new_zeros(len(self.pool)))
-        return self
+    def take_fitted(self, pool: Any, trees: FlatForest) -> None:
+        self._set_pool(pool)
+        self._set_trees(trees)
+
+    def _set_pool(self, pool: Any) -> None:
+        self.pool = to_device(pool, self.device)
+
+    def _set_trees(self, trees: FlatForest) -> None:
+        self.forest = DeviceForest(trees, self.pool.new_zeros(len(self.pool)))
 
     def _lengths_of(self, block: Any) -> Any:
         return self._lengths_in(vector_distances(self.metric, block, self.pool))

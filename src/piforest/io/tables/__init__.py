@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any
+from typing import Any, Protocol, TypedDict, Unpack
 
 from ..atomic import is_device, whole_file
 from .columns import pick_columns, score_names, with_scores
@@ -37,7 +37,9 @@ from .table import Table
 
 __all__ = [
     "FORMATS",
+    "ReadOptions",
     "Table",
+    "TableWriter",
     "check_columns",
     "pick_columns",
     "read_blocks",
@@ -69,6 +71,25 @@ FORMATS = {
     ".txt.gz": "text",
     ".xyz": "xyz",
 }
+
+
+class ReadOptions(TypedDict, total=False):
+    """Options of formats; None detects a value."""
+
+    delimiter: str | None
+    header: bool | None
+    decimal: str | None
+    array: str | None
+
+
+class TableWriter(Protocol):
+    """Writes tables with the same columns to one file."""
+
+    def write(self, table: Table) -> None:
+        """Append the rows of a table."""
+        ...
+
+
 _NUMBERS_ONLY = {".npy", ".xyz"}
 _ONLY_READ = {".mat", ".npz"}
 # Formats that are read from front to back, and so from a pipe.
@@ -98,20 +119,25 @@ def _module(suffix: str) -> Any:
 
 
 def read_table(
-    path: str | PathLike[str], *, columns: Sequence[str] | None = None, **options: Any
+    path: str | PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Table:
     """The table of a file, or of standard input ("-": text).
 
-    columns: read these alone; all, if None.
-    options: of text files delimiter, header (True or False) and decimal, each found out if
-    None; of .npz and .mat files array, the name of the one to read.
+    columns: the columns to read; None reads all. options: delimiter, header and decimal of text
+    files, each detected if None; array, the name of the one to read from .npz and .mat files.
     """
     [table] = _blocks(path, None, columns, options)
     return table
 
 
 def read_matches(
-    path: str | PathLike[str], *, pair: tuple[str, str] | None = None, **options: Any
+    path: str | PathLike[str],
+    *,
+    pair: tuple[str, str] | None = None,
+    **options: Unpack[ReadOptions],
 ) -> Table:
     """Matches between two images: a table with x1, y1, x2, y2 and what else the file has.
 
@@ -131,13 +157,13 @@ def read_blocks(
     rows: int,
     *,
     columns: Sequence[str] | None = None,
-    **options: Any,
+    **options: Unpack[ReadOptions],
 ) -> Iterator[Table]:
-    """The table of a file in parts of at most so many rows, in constant memory; as `read_table`."""
+    """The table of a file in blocks of at most `rows` rows, in constant memory; as `read_table`."""
     return _blocks(path, rows, columns, options)
 
 
-def _blocks(path: Any, rows: int | None, columns: Any, options: dict[str, Any]) -> Iterator[Table]:
+def _blocks(path: Any, rows: int | None, columns: Any, options: ReadOptions) -> Iterator[Table]:
     place: Path | None = None
     if str(path) == STANDARD_INPUT:
         kind = _module(".csv")
@@ -212,7 +238,7 @@ def write_table(path: str | PathLike[str], table: Table) -> None:
 
 
 @contextmanager
-def table_writer(path: str | PathLike[str], like: Table) -> Iterator[Any]:
+def table_writer(path: str | PathLike[str], like: Table) -> Iterator[TableWriter]:
     """Something with `write(block)` for tables with the columns of `like`, one after another;
     the file is written atomically."""
     check_columns(path, like)

@@ -1,4 +1,4 @@
-"""Packages that not everyone has."""
+"""Optional packages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def needed(module: str, what: str, extra: str) -> Any:
-    """An optional module, or an error that says what brings it."""
+    """An optional module, or an error that says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

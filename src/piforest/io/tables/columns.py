@@ -1,17 +1,20 @@
-"""Which columns of a table are the points, and where the answer goes."""
+"""Which columns of a table are the points, and the columns of scores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..._validation import warn_user
-from ...protocols import Bools, Floats
+from ...protocols import Bools, Floats, ModelFamily
 from .table import Table
 
-# What columns are called where their number leaves no doubt.
+__all__ = ["pick_columns", "score_names", "with_scores"]
+
+Families = ModelFamily | Sequence[ModelFamily]
+
+# Usual names of columns, by their number.
 _USUAL = {
     2: ("x", "y"),
     3: ("x", "y", "z"),
@@ -21,14 +24,13 @@ _USUAL = {
 _COUNTERS = {"id", "index", "row"}
 
 
-def pick_columns(table: Table, names: Sequence[str] | None, family: Any) -> list[str]:
-    """The columns of the points: those named, else those that the family can only mean.
+def pick_columns(table: Table, names: Sequence[str] | None, family: Families | int) -> list[str]:
+    """The columns of the points: those of the given names, else those that suit the family.
 
-    family: a family, or several, or how many columns a model has. Without names, the columns
-    that the format says are the points; else all numeric ones, if they are as many as needed;
-    else x, y (z; or x1, y1, x2, y2), if there are such. A family of any number of columns gets
-    x, y (z) if there are such; else all numeric ones but what counts the rows. A warning tells
-    which are left out.
+    family: a family, several, or the number of columns of a model. Without names: the columns of
+    points in the format; else all numeric ones, if their number is right; else x, y (z; or x1,
+    y1, x2, y2), if they exist. A family of any number of columns gets x, y (z) if they exist;
+    else all numeric columns but row numbers. A warning names columns that are left out.
     """
     needed, what = _needs(family)
     if names is not None:
@@ -47,23 +49,22 @@ def pick_columns(table: Table, names: Sequence[str] | None, family: Any) -> list
             return list(some)
     if not numeric:
         raise ValueError(
-            f"{table.source} has no column of numbers; its columns: {', '.join(table.names)}."
+            f"{table.source} has no numeric column; its columns: {', '.join(table.names)}."
         )
     raise ValueError(
-        f"{what} needs {needed} columns, and {table.source} has {len(numeric)} of numbers: "
-        f"{', '.join(numeric)}. Name those to use with --columns."
+        f"{what} needs {needed} columns, and {table.source} has {len(numeric)} numeric ones: "
+        f"{', '.join(numeric)}. Select them with --columns."
     )
 
 
-def _of_any_number(table: Table, numeric: list[str], family: Any) -> list[str]:
-    """Coordinates by their names; else all numeric columns but those that count rows. At least
-    two stay: of a series, the count may be the time."""
-    several = family if isinstance(family, (list, tuple)) else [family]
-    # What a target depends on may have any name.
-    named = not any(hasattr(each, "target") for each in several)
+def _of_any_number(table: Table, numeric: list[str], family: Families | int) -> list[str]:
+    """Coordinates by their names; else all numeric columns but row numbers. At least two remain:
+    in a series, the row number may be the time."""
+    # The features of a regression may have any name.
+    named = not any(hasattr(each, "target") for each in _as_list(family))
     kept: list[str]
     if named and {"x", "y"} <= set(numeric):
-        kept, why = [name for name in ("x", "y", "z") if name in numeric], "x and y are there"
+        kept, why = [name for name in ("x", "y", "z") if name in numeric], "x and y exist"
     else:
         counters = [name for name in numeric if _counts_rows(table, name)]
         kept, why = [name for name in numeric if name not in counters], "it numbers the rows"
@@ -74,13 +75,13 @@ def _of_any_number(table: Table, numeric: list[str], family: Any) -> list[str]:
     if left:
         warn_user(
             f"{table.source}: column{'s' * (len(left) > 1)} {', '.join(left)} left out, since "
-            f"{why}; --columns {','.join(numeric)} takes all."
+            f"{why}; --columns {','.join(numeric)} selects all."
         )
     return kept
 
 
 def _counts_rows(table: Table, name: str) -> bool:
-    """Whole numbers under a name that says so, or that go up by one from 0 or 1."""
+    """Whether a column has integers and the name of a counter, or counts from 0 or 1."""
     values = table.numbers([name])[:, 0]
     if np.isnan(values).any() or not np.array_equal(values, np.rint(values)):
         return False
@@ -89,24 +90,29 @@ def _counts_rows(table: Table, name: str) -> bool:
     return counts or name.lower() in _COUNTERS
 
 
-def _needs(family: Any) -> tuple[int | None, str]:
-    """How many columns (None: any number), and who needs them."""
+def _needs(family: Families | int) -> tuple[int | None, str]:
+    """The number of columns (None: any number), and what needs them."""
     if isinstance(family, int):
         return family, "the model"
-    several = family if isinstance(family, (list, tuple)) else [family]
-    for each in several:
+    for each in _as_list(family):
         if each.n_features is not None:
             return int(each.n_features), f"family {each.name!r}"
     return None, "a family"
 
 
+def _as_list(family: Families | int) -> list[ModelFamily]:
+    if isinstance(family, int):
+        return []
+    return list(family) if isinstance(family, Sequence) else [family]
+
+
 def with_scores(
     table: Table, scores: Floats, threshold: float, scored: Bools | None = None
 ) -> Table:
-    """The table with the columns `score` and `anomaly`; where the names are taken,
-    `piforest_score` and `piforest_anomaly`.
+    """The table with the columns `score` and `anomaly`; `piforest_score` and `piforest_anomaly` if
+    one of the names is taken.
 
-    scores: of all rows, or of those that `scored` (n,) says; the others stay empty.
+    scores: of all rows, or of the rows of the mask `scored` (n,); the others are empty.
     """
     if scored is None:
         scored = np.ones(len(table), bool)
@@ -122,6 +128,6 @@ def with_scores(
 
 
 def score_names(table: Table) -> tuple[str, str]:
-    """What the columns of the answer are called beside those of the table."""
+    """The names of the columns of scores."""
     taken = {"score", "anomaly"} & set(table.names)
     return ("piforest_score", "piforest_anomaly") if taken else ("score", "anomaly")

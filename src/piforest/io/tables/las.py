@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ._decoder import Read, decoder
 from ._extras import needed
 from ._las_header import check_sizes
-from ._words import words
+from ._safe_names import safe_names
 from .table import Table, block_rows
 
 _DECODE_LAZ = Path(__file__).with_name("_decode_laz.py")
@@ -114,7 +114,7 @@ class writer:
         held = {*_POINTS, *self.header.point_format.dimension_names}
         # X, Y, Z are x, y, z as whole numbers; a column of that name is another.
         added = [name for name in like.names if name not in held - _WHOLE_POINTS]
-        self.words = words(added, "utf-8", _LONGEST_NAME, held)
+        self.words = safe_names(added, "utf-8", _LONGEST_NAME, held)
         self.header.add_extra_dims(
             [laspy.ExtraBytesParams(self.words[name], _dtype(like, name)) for name in added]
         )

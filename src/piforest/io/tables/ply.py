@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ._ply_binary import Rows
 from ._ply_header import ASCII, ORDERS, Element, Header, read_header
-from ._words import words
+from ._safe_names import safe_names
 from .table import Table, block_rows
 
 _KINDS = {
@@ -143,7 +143,7 @@ class writer:
         new = Form("binary_little_endian", (), ())
         self.form = like.form if isinstance(like.form, Form) else new
         self.kinds = {name: _kind(like, name) for name in like.names}
-        self.words = words(like.names, "ascii")
+        self.words = safe_names(like.names, "ascii")
         self._header()
 
     def write(self, table: Table) -> None:

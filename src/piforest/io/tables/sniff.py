@@ -1,4 +1,4 @@
-"""How a text file is written, found out from its first rows: delimiter, header, decimals."""
+"""Detects delimiter, header and decimal mark of a text file from its first rows."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Iterable, Iterator
 
 from .table import MISSING, number
 
-# A space stands for any white space, without quotes.
+# A space means any white space, without quotes.
 SPACE = " "
 _DELIMITERS = (",", ";", "\t", "|")
-_WORDS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", SPACE: "a space"}
+_NAMES = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", SPACE: "a space"}
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 
 
 def split(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
-    """The cells of each row; rows of a quoted cell with line breaks span several lines."""
+    """The cells of each row; a quoted cell may span several lines."""
     if delimiter == SPACE:
         return (line.split() for line in lines)
     return csv.reader(lines, delimiter=delimiter, strict=True)
 
 
 def sample(lines: list[str], delimiter: str) -> list[list[str]]:
-    """The rows of the first lines, without blank ones; what is badly quoted ends them."""
+    """The rows of the first lines without blank ones, up to an invalid quote."""
     rows = []
     try:
         for row in split(lines, delimiter):
@@ -36,23 +36,23 @@ def sample(lines: list[str], delimiter: str) -> list[list[str]]:
 
 
 def find_delimiter(lines: list[str], suffix: str, source: str) -> str:
-    """The one that cuts all rows into as many cells and leaves most columns numbers."""
-    cuts = {each: sample(lines, each) for each in (*_DELIMITERS, SPACE)}
-    even = [each for each in _DELIMITERS if _is_even(cuts[each])]
+    """The delimiter that gives all rows as many cells and most columns numbers."""
+    rows = {each: sample(lines, each) for each in (*_DELIMITERS, SPACE)}
+    even = [each for each in _DELIMITERS if _is_even(rows[each])]
     if suffix == ".tsv" and "\t" in even:
         return "\t"
-    even = even or [each for each in (SPACE,) if _is_even(cuts[each])]
+    even = even or [each for each in (SPACE,) if _is_even(rows[each])]
     if not even:
-        return _most_even(cuts)
-    shares = {each: _share_of_numbers(cuts[each]) for each in even}
-    if max(shares.values()) < 1 and _is_even(cuts[SPACE]) and _share_of_numbers(cuts[SPACE]) == 1:
-        return SPACE  # what looked like a delimiter stands before decimals
+        return _most_even(rows)
+    shares = {each: _share_of_numbers(rows[each]) for each in even}
+    if max(shares.values()) < 1 and _is_even(rows[SPACE]) and _share_of_numbers(rows[SPACE]) == 1:
+        return SPACE  # the other candidates are decimal commas
     best = [each for each in even if shares[each] == max(shares.values())]
     if len(best) > 1:
-        listed = " or ".join(_WORDS[each] for each in best)
+        listed = " or ".join(_NAMES[each] for each in best)
         raise ValueError(
-            f"{source}: its cells may be separated by {listed}; say which, such as "
-            f"delimiter={best[0]!r} (--delimiter)."
+            f"{source}: the delimiter may be {listed}; give it, such as delimiter={best[0]!r} "
+            "(--delimiter)."
         )
     return best[0]
 
@@ -61,17 +61,17 @@ def _is_even(rows: list[list[str]]) -> bool:
     return bool(rows) and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
 
 
-def _most_even(cuts: dict[str, list[list[str]]]) -> str:
-    """Rows are of different length, or there is one column: what most rows agree on."""
+def _most_even(samples: dict[str, list[list[str]]]) -> str:
+    """The delimiter that gives most rows the same length, if rows differ or have one column."""
     agreed: dict[str, int] = {}
-    for delimiter, rows in cuts.items():
+    for delimiter, rows in samples.items():
         counts = Counter(len(row) for row in rows if len(row) > 1)
         agreed[delimiter] = max(counts.values(), default=0)
     return max(agreed, key=lambda each: agreed[each]) if any(agreed.values()) else ","
 
 
 def _share_of_numbers(rows: list[list[str]]) -> float:
-    """Of the columns, those that are all numbers below a first row that may be a header."""
+    """The share of columns that are all numbers below the first row, which may be a header."""
     columns = list(zip(*(rows[1:] or rows)))
     numeric = sum(
         all(is_number(cell) or _DECIMAL_COMMA.fullmatch(cell) for cell in column)
@@ -81,8 +81,8 @@ def _share_of_numbers(rows: list[list[str]]) -> float:
 
 
 def find_decimal(rows: list[list[str]], delimiter: str, source: str) -> str:
-    """A comma, where the delimiter leaves it free and all numbers that are not whole have one.
-    In a table of one column it is more likely the delimiter."""
+    """A comma, if it is not the delimiter and all numbers with decimals have one. In a table of
+    one column it is more likely the delimiter."""
     cells = [cell for row in rows for cell in row]
     commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
     points = any("." in cell and is_number(cell) for cell in cells)
@@ -90,17 +90,17 @@ def find_decimal(rows: list[list[str]], delimiter: str, source: str) -> str:
         return "."
     if all(re.fullmatch(r"[1-9]\d{0,2},\d{3}", cell.strip().lstrip("+-")) for cell in commas):
         raise ValueError(
-            f"{source}: is {commas[0]!r} a number with decimals, or one above a thousand? Say "
-            "decimal=',' (--decimal) for decimals; commas of thousands must be removed."
+            f"{source}: {commas[0]!r} may have decimals or a thousands separator. Give decimal=',' "
+            "(--decimal) for decimals; remove thousands separators."
         )
     return ","
 
 
 def find_header(rows: list[list[str]], decimal: str, source: str) -> bool:
-    """Is the first row one of names?"""
+    """Whether the first row has the names."""
     first, below = rows[0], rows[1:]
     if len(first) > 1 and first == ["", *(str(k) for k in range(len(first) - 1))]:
-        return True  # pandas writes an index and numbered columns so
+        return True  # an index and numbered columns, as pandas writes them
     text = [not is_number(cell, decimal) for cell in first]
     if not any(text):
         return False
@@ -111,13 +111,13 @@ def find_header(rows: list[list[str]], decimal: str, source: str) -> bool:
            for row in below for k in range(len(first))):  # fmt: skip
         return True
     raise ValueError(
-        f"{source}: its first row, {', '.join(first)}, may be names or data; say header=True or "
+        f"{source}: the first row, {', '.join(first)}, may be names or data; give header=True or "
         "header=False (--header, --no-header)."
     )
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
-    """Is it a number, or what stands for none?"""
+    """Whether a cell is a number or a missing value."""
     try:
         number(cell, decimal)
     except ValueError:

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import sniff
-from .form import Form, Look, look, usual_form
+from .dialect import Dialect, Sniffed, default_dialect, sniff_dialect
 from .table import Table, block_rows, check_width
 
-# How many lines are looked at to detect how the file is written: fewer once they have this many
-# characters, but never fewer than the last number.
-_LOOK, _LOOK_LENGTH, _LOOK_LEAST = 1000, 2**20, 3
+# Lines that are read to detect the dialect: fewer once they have this many characters, but never
+# fewer than the last number.
+_SNIFFED_LINES, _SNIFFED_LENGTH, _SNIFFED_LEAST = 1000, 2**20, 3
 # Bytes of a line; as many columns as a table may have fit.
 _LONGEST_LINE = 2**22
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -40,10 +40,10 @@ def read_blocks(
     source = "standard input" if path is None else str(path)
     with _clear_errors(source), _opened(path, source) as (lines, bom):
         head = _head(lines)
-        seen = look(head, source, _suffix(path), bom, delimiter, header, decimal)
+        seen = sniff_dialect(head, source, _suffix(path), bom, delimiter, header, decimal)
         check_width(source, len(seen.names))
-        cells = sniff.split(chain(head[seen.n_above :], lines), seen.form.delimiter)
-        like = Table({}, source, seen.form, unnamed=seen.unnamed, decimal=seen.decimal)
+        cells = sniff.split(chain(head[seen.n_above :], lines), seen.dialect.delimiter)
+        like = Table({}, source, seen.dialect, unnamed=seen.unnamed, decimal=seen.decimal)
         yield from _tables(cells, rows, seen, like)
 
 
@@ -51,10 +51,10 @@ def _head(lines: Iterator[str]) -> list[str]:
     """The lines that are looked at, fewer where they are long."""
     head: list[str] = []
     length = 0
-    for line in islice(lines, _LOOK):
+    for line in islice(lines, _SNIFFED_LINES):
         head.append(line)
         length += len(line)
-        if length > _LOOK_LENGTH and len(head) >= _LOOK_LEAST:
+        if length > _SNIFFED_LENGTH and len(head) >= _SNIFFED_LEAST:
             break
     return head
 
@@ -145,7 +145,7 @@ def _clear_errors(source: str) -> Iterator[None]:
 
 
 def _tables(
-    cells: Iterator[list[str]], rows: int | None, seen: Look, like: Table
+    cells: Iterator[list[str]], rows: int | None, seen: Sniffed, like: Table
 ) -> Iterator[Table]:
     filled = (row for row in cells if row)
     if seen.first_is_header:
@@ -206,8 +206,8 @@ class writer:
             # Without name and time, so that the same table gives the same file.
             self.packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
             file = self.packed  # type: ignore[assignment]
-        usual, own = usual_form(suffix), like.form
-        known = isinstance(own, Form) and (
+        usual, own = default_dialect(suffix), like.form
+        known = isinstance(own, Dialect) and (
             own.suffix == suffix or (not own.suffix and own.delimiter == usual.delimiter)
         )
         self.form = form = own if known else usual
@@ -217,7 +217,7 @@ class writer:
         self.names = like.names
         self.file.writelines(form.above)
         if header:
-            stood = own.header or {} if isinstance(own, Form) else {}
+            stood = own.header or {} if isinstance(own, Dialect) else {}
             self.file.write(form.mark)
             self._rows([[stood.get(name, name) for name in like.names]])
 

@@ -1,4 +1,4 @@
-"""Point clouds as plain text: x, y, z and more in each line, most often without a header."""
+"""Point clouds as plain text: lines of x, y, z and more, usually without a header."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from . import text
-from .form import Form
+from .dialect import Dialect
 from .table import Table
 
 _NAMES = {"x0": "x", "x1": "y", "x2": "z"}
@@ -26,9 +26,9 @@ def read_blocks(
 
 
 class writer(text.writer):
-    """As text, with names only where the file that was read had them."""
+    """As text, with names only if the file that was read has them."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
         form = like.form
-        named = isinstance(form, Form) and form.suffix == suffix and form.header is not None
+        named = isinstance(form, Dialect) and form.suffix == suffix and form.header is not None
         super().__init__(file, like, suffix, named)

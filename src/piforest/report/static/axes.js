@@ -1,7 +1,7 @@
-// What tells where a point lies: grid and numbers in the plane, a box in space.
+// Axes: a grid with numbers in 2D, a box in 3D.
 
-function steps(low, high, room) {
-  const raw = (high - low) / Math.max(2, room);
+function steps(low, high, most) {
+  const raw = (high - low) / Math.max(2, most);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((k) => k * power).find((each) => each >= raw);
   const found = [];
@@ -20,8 +20,8 @@ function widest(ticks) {
   return Math.max(0, ...ticks.map(([, text]) => pen.measureText(text).width));
 }
 
-// Room for the numbers of the upright axis; [low, high]: what is in sight at zoom 1.
-function roomForNumbers([low, high], tall) {
+// Width of the tick labels of the y axis; [low, high]: the range at zoom 1.
+function tickLabelWidth([low, high], tall) {
   const middle = (low + high) / 2, half = (high - low) / 2 / camera.zoom;
   return Math.ceil(Math.max(52, 28 + widest(steps(middle - half, middle + half, tall / 60))));
 }
@@ -72,7 +72,7 @@ const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)
 
 const corner = (bits) => frame.range.map(([low, high], axis) => ((bits >> axis) & 1 ? high : low));
 
-// The edges of the box that lie behind the points, and a name and two numbers for each axis.
+// The edges of the box behind the points, and a name and two numbers for each axis.
 function drawBox() {
   const corners = Array.from({ length: 8 }, (_, bits) => project(corner(bits)));
   let nearestCorner = 0;
@@ -96,7 +96,7 @@ function drawBox() {
   [0, 1, 2].forEach((axis) => nameAxis(axis, corners));
 }
 
-// On the edge that lies farthest out: lowest for the flat axes, leftmost for the upright one.
+// On the outermost edge: the lowest for x and y, the leftmost for z.
 function nameAxis(axis, corners) {
   const edges = [0, 1, 2, 3, 4, 5, 6, 7]
     .filter((bits) => !((bits >> axis) & 1))

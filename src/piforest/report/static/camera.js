@@ -1,9 +1,9 @@
-// From the columns that are drawn to pixels: moved, zoomed, and in space turned.
+// From the drawn columns to pixels: panned, zoomed and, in 3D, rotated.
 
 const HOME = { zoom: 1, panX: 0, panY: 0, yaw: -0.55, pitch: 0.42 };
 const camera = { ...HOME };
 
-// What fits the data into the canvas when the camera is at home; set by `reframe`.
+// Fits the data into the canvas at zoom 1; set by `reframe`.
 const frame = { width: 1, height: 1, left: 0, top: 0, right: 1, bottom: 1, centre: [0, 0, 0], unit: [1, 1, 1], range: [[0, 1], [0, 1], [0, 1]] };
 
 const screenX = new Float32Array(size), screenY = new Float32Array(size);
@@ -24,7 +24,7 @@ function rangeOf(values) {
 
 const axisColumns = () => state.axes.map((at) => drawable[at]);
 
-// One unit as long along every axis: only where all of them are of the space that the detector saw.
+// Equal axes: only if all of them are columns of the detector.
 const canBeEqual = () => axisColumns().every((each) => seen.includes(each));
 const isEqual = () => state.equal && canBeEqual();
 
@@ -39,7 +39,7 @@ function reframe(width, height) {
     frame.range = placeImages(width);
   } else {
     frame.range = axisColumns().map((each) => rangeOf(each.numbers));
-    if (flat) frame.left = roomForNumbers(frame.range[1], frame.bottom - frame.top);
+    if (flat) frame.left = tickLabelWidth(frame.range[1], frame.bottom - frame.top);
   }
   frame.centre = frame.range.map(([low, high]) => (low + high) / 2);
   const lengths = frame.range.map(([low, high]) => high - low);
@@ -49,8 +49,8 @@ function reframe(width, height) {
     const scale = (1.02 * Math.min(across, up)) / diagonal;
     frame.unit = lengths.map((length) => scale / (isEqual() ? 1 : length));
   } else {
-    const room = state.mode === "matches" ? 1 : 0.94;
-    frame.unit = [(room * across) / lengths[0], (room * up) / lengths[1]];
+    const share = state.mode === "matches" ? 1 : 0.94;
+    frame.unit = [(share * across) / lengths[0], (share * up) / lengths[1]];
     if (isEqual() || state.mode === "matches") frame.unit.fill(Math.min(...frame.unit));
   }
   projectAll();
@@ -59,7 +59,7 @@ function reframe(width, height) {
 const midX = () => (frame.left + frame.right) / 2 + camera.panX;
 const midY = () => (frame.top + frame.bottom) / 2 + camera.panY;
 
-// Pixels of a place (x, y) or (x, y, z), and how far behind the middle it lies.
+// Pixels of a point (x, y) or (x, y, z), and its depth behind the centre.
 function project(place) {
   const u = (place[0] - frame.centre[0]) * frame.unit[0] * camera.zoom;
   const v = (place[1] - frame.centre[1]) * frame.unit[1] * camera.zoom;
@@ -114,7 +114,7 @@ function resetCamera() {
   changed("camera");
 }
 
-// The two images, side by side where there is room, else one below the other.
+// The two images, side by side if the canvas is wide enough, else one below the other.
 let shift = [0, 0];
 let panels = [];
 

@@ -1,4 +1,4 @@
-// What the page holds: numbers in base64, decoded once.
+// The data of the page: numbers in base64, decoded once.
 
 const $ = (id) => document.getElementById(id);
 const DATA = JSON.parse($("data").textContent);
@@ -14,7 +14,7 @@ function decoded({ kind, data, divide = 1 }) {
   return divide === 1 ? array : Float64Array.from(array, (value) => value / divide);
 }
 
-// A column has numbers where it can be drawn, and texts where it was text.
+// A column has numbers if it can be drawn, and texts if it was text.
 function column(entry) {
   if (!entry.text) return { name: entry.name, numbers: decoded(entry), texts: null };
   const numbers = entry.drawn
@@ -29,17 +29,17 @@ const size = scores.length;
 const columns = DATA.columns.map(column);
 const scoreColumn = { name: "score", numbers: scores, texts: null };
 const drawable = [...columns.filter((each) => each.numbers), scoreColumn];
-// The columns that the detector saw, in its order.
+// The columns of the detector, in its order.
 const seen = DATA.view.places.map((place) => columns[place]);
 const nearest = DATA.nearest && decoded(DATA.nearest);
 const sigmas = DATA.sigmas && decoded(DATA.sigmas);
 
-// Rows from the least to the most anomalous, as they are drawn.
+// Rows from the least to the most anomalous, in drawing order.
 const byScore = Uint32Array.from({ length: size }, (_, row) => row).sort(
   (a, b) => scores[a] - scores[b] || b - a,
 );
 
-// How many digits tell values between these ends apart: more where they are far from zero.
+// Significant digits that distinguish values of a range: more if they are far from zero.
 function digitsFor(low, high, digits = 5) {
   const far = Math.max(Math.abs(low), Math.abs(high)) / (high - low);
   return Number.isFinite(far) ? Math.min(digits + Math.max(0, Math.ceil(Math.log10(far)) - 1), 15) : digits;
@@ -49,7 +49,7 @@ function short(value, digits = 5) {
   return String(Number(value.toPrecision(digits))).replace("-", "−");
 }
 
-// Nothing where the value is missing.
+// Empty if the value is missing.
 function valueText(each, row) {
   if (each.texts) return each.texts[row];
   if (Number.isNaN(each.numbers[row])) return "";

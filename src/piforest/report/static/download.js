@@ -1,4 +1,4 @@
-// Rows as CSV: every column as it stood, and the score.
+// Rows as CSV: every column unchanged, and the score.
 
 const quoted = (text) => (/[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text);
 
@@ -30,5 +30,5 @@ function download(flagged) {
 
 function startDownload() {
   $("download-kept").addEventListener("click", () => download(false));
-  $("download-odd").addEventListener("click", () => download(true));
+  $("download-flagged").addEventListener("click", () => download(true));
 }

@@ -16,7 +16,7 @@ function mark(shape, x, y, r) {
   }
 }
 
-// Rows of one class in one go: filling is what costs, not the path. xs, ys: where they are.
+// Rows of one class as one path: filling is the costly part. xs, ys: their pixels.
 function drawRows(rows, look, xs, ys, nearness = 1) {
   if (!rows.length) return;
   const r = look.radius * (0.75 + 0.25 * nearness) * Math.min(1.8, Math.max(1, camera.zoom ** 0.25));
@@ -30,30 +30,30 @@ function drawRows(rows, look, xs, ys, nearness = 1) {
 
 const inView = (x, y) => x > -20 && y > -20 && x < frame.width + 20 && y < frame.height + 20;
 
-// Rows in the drawing's order: far before near, then class by class, the anomalous last.
+// Rows in drawing order: far before near, then class by class, anomalies last.
 function drawPoints() {
   const layers = state.mode === "3d" ? 5 : 1;
   const [low, high] = layers > 1 ? rangeOf(depth) : [0, 1];
-  const buckets = Array.from({ length: layers }, () => looks.classes.map(() => []));
+  const buckets = Array.from({ length: layers }, () => styles.classes.map(() => []));
   for (const row of byScore) {
     if (!inView(screenX[row], screenY[row])) continue;
     const near = (high - depth[row]) / (high - low);
     const layer = layers > 1 ? Math.min(layers - 1, Math.floor(near * layers)) : 0;
-    buckets[layer][looks.of[row]].push(row);
+    buckets[layer][styles.of[row]].push(row);
   }
   buckets.forEach((classes, layer) => {
     const nearness = layers > 1 ? (layer + 0.5) / layers : 1;
-    classes.forEach((rows, k) => drawRows(rows, looks.classes[k], screenX, screenY, nearness));
+    classes.forEach((rows, k) => drawRows(rows, styles.classes[k], screenX, screenY, nearness));
   });
 }
 
 function drawMatches() {
-  const classes = looks.classes.map(() => []);
-  for (const row of byScore) classes[looks.of[row]].push(row);
+  const classes = styles.classes.map(() => []);
+  for (const row of byScore) classes[styles.of[row]].push(row);
   const thin = Math.min(1, 14 / Math.sqrt(size));
   classes.forEach((rows, k) => {
-    pen.strokeStyle = looks.classes[k].colour;
-    pen.globalAlpha = (0.25 + 0.5 * thin) * (looks.classes[k].shape === "dot" ? 0.5 : 1);
+    pen.strokeStyle = styles.classes[k].colour;
+    pen.globalAlpha = (0.25 + 0.5 * thin) * (styles.classes[k].shape === "dot" ? 0.5 : 1);
     pen.lineWidth = 0.6 + 0.5 * thin;
     pen.beginPath();
     for (const row of rows) {
@@ -64,12 +64,12 @@ function drawMatches() {
     pen.stroke();
   });
   classes.forEach((rows, k) => {
-    drawRows(rows, looks.classes[k], screenX, screenY);
-    drawRows(rows, looks.classes[k], otherX, otherY);
+    drawRows(rows, styles.classes[k], screenX, screenY);
+    drawRows(rows, styles.classes[k], otherX, otherY);
   });
 }
 
-// Lines of a structure that run through the columns that are drawn.
+// The outline of a structure in the drawn columns.
 const outlines = DATA.structures.map(({ outline, corner }) => {
   if (!outline) return null;
   const flat = decoded(outline), width = corner.length, lines = [[]];
@@ -114,7 +114,7 @@ function strokeLine(line, colour, filled) {
   pen.globalAlpha = 1;
 }
 
-// The number of a structure, beside its line: colours alone are not for everybody.
+// The number of a structure beside its line, for readers who cannot tell the colours apart.
 const badges = [];
 function badge(k, [x, y], colour) {
   badges.push({ k, x, y, colour });
@@ -141,7 +141,7 @@ function drawBadges() {
   badges.length = 0;
 }
 
-// Around the matches of each structure in both images.
+// A hull around the matches of each structure in both images.
 function drawHulls() {
   const members = state.structures.map(() => []);
   for (let row = 0; row < size; row++) {
@@ -161,7 +161,7 @@ function drawHulls() {
   });
 }
 
-// The convex hull of places, by Andrew's monotone chain.
+// The convex hull of points, by Andrew's monotone chain.
 function hull(places) {
   const sorted = [...places].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);

@@ -1,5 +1,5 @@
-// The scores of all points, what lies above the cut in the colour of anomalies. A click or a
-// drag moves the cut; the slider below spans the same scores, for the keyboard.
+// The histogram of all scores, those above the threshold in the colour of anomalies. A click or
+// a drag moves the threshold; the slider below does so from the keyboard.
 
 const SVG = "http://www.w3.org/2000/svg";
 const BARS = 60;
@@ -8,10 +8,10 @@ const BASE = HIGH - 16;
 
 const histogram = $("histogram");
 const edges = Array.from({ length: BARS + 1 }, (_, k) =>
-  Math.round(CUT.first + (k / BARS) * (CUT.last - CUT.first)),
+  Math.round(THRESHOLDS.first + (k / BARS) * (THRESHOLDS.last - THRESHOLDS.first)),
 );
 const heights = edges.slice(1).map((edge, k) =>
-  CUT.above[edges[k] - CUT.first] - CUT.above[edge - CUT.first],
+  THRESHOLDS.above[edges[k] - THRESHOLDS.first] - THRESHOLDS.above[edge - THRESHOLDS.first],
 );
 
 function shape(tag, attributes) {
@@ -20,12 +20,12 @@ function shape(tag, attributes) {
   return made;
 }
 
-// Where bar k turns from kept to odd: at the cut, but a side that holds points stays in sight,
-// and one that holds none is not there.
+// Where the colour of bar k changes: at the threshold, but a side with points stays visible and
+// a side without points is not drawn.
 function splitAt(k, left, right, at) {
-  const odd = Math.min(Math.max(state.flagged - CUT.above[edges[k + 1] - CUT.first], 0), heights[k]);
-  if (odd === 0) return right;
-  if (odd === heights[k]) return left;
+  const flagged = Math.min(Math.max(state.flagged - THRESHOLDS.above[edges[k + 1] - THRESHOLDS.first], 0), heights[k]);
+  if (flagged === 0) return right;
+  if (flagged === heights[k]) return left;
   const least = Math.min(3, (right - left) / 2);
   return Math.min(Math.max(at, left + least), right - least);
 }
@@ -33,8 +33,8 @@ function splitAt(k, left, right, at) {
 function drawHistogram() {
   const wide = histogram.clientWidth || 300;
   histogram.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
-  const x = (step) => ((step - CUT.first) / (CUT.last - CUT.first || 1)) * wide;
-  const at = Math.min(Math.max(x(state.cut * CUT.scale), 0), wide);
+  const x = (step) => ((step - THRESHOLDS.first) / (THRESHOLDS.last - THRESHOLDS.first || 1)) * wide;
+  const at = Math.min(Math.max(x(state.threshold * THRESHOLDS.scale), 0), wide);
   // Square roots, so that a few anomalies beside many kept points can be seen.
   const most = Math.sqrt(Math.max(...heights, 1));
   const made = [];
@@ -42,7 +42,7 @@ function drawHistogram() {
     const [left, right] = [x(edges[k]), x(edges[k + 1])];
     const edge = splitAt(k, left, right, at);
     const height = count ? Math.max((Math.sqrt(count) / most) * (BASE - 16), 1.5) : 0;
-    for (const [name, from, to] of [["kept", left, edge], ["odd", edge, right]]) {
+    for (const [name, from, to] of [["kept", left, edge], ["flagged", edge, right]]) {
       if (to > from && height) {
         made.push(shape("rect", { class: name, x: from, y: BASE - height, width: Math.max(to - from - 0.8, 0.4), height }));
       }
@@ -50,15 +50,15 @@ function drawHistogram() {
   });
   made.push(shape("line", { class: "base", x1: 0, x2: wide, y1: BASE, y2: BASE }));
   for (const share of [0, 0.5, 1]) {
-    const value = (CUT.first + share * (CUT.last - CUT.first)) / CUT.scale;
+    const value = (THRESHOLDS.first + share * (THRESHOLDS.last - THRESHOLDS.first)) / THRESHOLDS.scale;
     const label = shape("text", { x: share * wide, y: HIGH - 3, "text-anchor": ["start", "middle", "end"][share * 2] });
-    label.textContent = value.toFixed(Math.max(2, CUT.digits - 2));
+    label.textContent = value.toFixed(Math.max(2, THRESHOLDS.digits - 2));
     made.push(label);
   }
   const unit = shape("text", { x: 0, y: 9 });
   unit.textContent = "√ count";
   made.push(unit);
-  made.push(shape("line", { class: "cut", x1: at, x2: at, y1: 0, y2: BASE }));
+  made.push(shape("line", { class: "threshold", x1: at, x2: at, y1: 0, y2: BASE }));
   made.push(shape("circle", { class: "grip", cx: Math.min(Math.max(at, 5), wide - 5), cy: 5, r: 5 }));
   histogram.replaceChildren(...made);
 }
@@ -66,7 +66,7 @@ function drawHistogram() {
 function startHistogram() {
   const move = (event) => {
     const box = histogram.getBoundingClientRect();
-    setStep(CUT.first + ((event.clientX - box.left) / box.width) * (CUT.last - CUT.first));
+    setStep(THRESHOLDS.first + ((event.clientX - box.left) / box.width) * (THRESHOLDS.last - THRESHOLDS.first));
   };
   histogram.addEventListener("pointerdown", (event) => {
     histogram.setPointerCapture(event.pointerId);

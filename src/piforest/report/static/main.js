@@ -31,7 +31,7 @@ function startControls() {
   if (!state.structures.length) $("colour").querySelector("[value=structure]").remove();
 }
 
-// Ticked only where axes are equal, and free only where they can be.
+// Checked if axes are equal, enabled if they can be.
 function updateEqual() {
   $("equal").checked = isEqual();
   $("equal").disabled = !canBeEqual();
@@ -40,7 +40,7 @@ function updateEqual() {
 function setMode(mode) {
   state.mode = mode;
   const count = { matches: 0, "2d": 2, "3d": 3 }[mode];
-  // The columns that the detector saw, then any others, the score last.
+  // The columns of the detector, then the others, the score last.
   const order = [...seen, ...drawable.filter((each) => !seen.includes(each))];
   state.axes = order.slice(0, count).map((each) => drawable.indexOf(each));
   while (state.axes.length < count) state.axes.push(drawable.length - 1);
@@ -52,13 +52,13 @@ function setMode(mode) {
   $("lines-label").hidden = mode !== "matches";
   document.body.dataset.mode = mode;
   canvas.setAttribute("aria-label", `${whole(size)} ${DATA.noun}, ${MODES[mode]}`);
-  // The tall window of images one above the other is not that of points.
+  // Images one above the other need a taller canvas than points.
   if (mode === "matches") fitStage();
   else $("stage").style.height = "";
   resetCamera();
 }
 
-// As high as the two images need at this width.
+// The height that the two images need at this width.
 function fitStage() {
   const width = $("stage").clientWidth;
   const [[left, right], [top, bottom]] = placeImages(width);
@@ -84,15 +84,15 @@ function startStructures() {
 }
 
 onChange((what) => {
-  if (["cut", "colour", "theme", "structures"].includes(what)) {
-    updateLooks();
+  if (["threshold", "colour", "theme", "structures"].includes(what)) {
+    updateStyles();
     updateLegend();
   }
-  if (what === "cut" || what === "theme") {
+  if (what === "threshold" || what === "theme") {
     updateThreshold();
     drawHistogram();
   }
-  if (what === "cut" || what === "pin") updatePinned();
+  if (what === "threshold" || what === "pin") updatePinned();
   if (what === "camera") {
     updateEqual();
     forgetHover();

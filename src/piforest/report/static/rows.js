@@ -1,6 +1,6 @@
-// One row in words: beside the pointer, and below the view where it is pinned.
+// The text of a row: in a tip beside the pointer, and below the view if it is pinned.
 
-function verdictText(row) {
+function labelText(row) {
   return `score ${scores[row].toFixed(4)}, ${isFlagged(row) ? "anomaly" : "kept"}`;
 }
 
@@ -24,11 +24,11 @@ function showTip(row, x, y) {
     values.append(element("dt", {}, clipped(name, 30)), element("dd", {}, value));
   }
   tip.replaceChildren(
-    element("b", {}, `Row ${rowNumbers[row]}`), ` · ${verdictText(row)}`, values, nearestText(row),
+    element("b", {}, `Row ${rowNumbers[row]}`), ` · ${labelText(row)}`, values, nearestText(row),
   );
-  const room = $("stage").clientWidth - tip.offsetWidth - 4;
+  const most = $("stage").clientWidth - tip.offsetWidth - 4;
   const above = y > tip.offsetHeight + 16;
-  tip.style.left = `${Math.max(4, Math.min(x + 12, room))}px`;
+  tip.style.left = `${Math.max(4, Math.min(x + 12, most))}px`;
   tip.style.top = `${above ? y - tip.offsetHeight - 10 : y + 14}px`;
 }
 
@@ -49,7 +49,7 @@ function updatePinned() {
     values.append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
   }
   panel.replaceChildren(
-    element("p", {}, element("b", { class: "big" }, String(rowNumbers[row])), ` ${verdictText(row)}`),
+    element("p", {}, element("b", { class: "big" }, String(rowNumbers[row])), ` ${labelText(row)}`),
     values,
     nearest ? element("p", { class: "note" }, sentence(nearestText(row))) : "",
     element("p", { class: "buttons" }, button("More anomalous", () => pinNext(1, 0)),
@@ -57,8 +57,8 @@ function updatePinned() {
   );
 }
 
-// The next row up or down the scores; from the top where none is pinned. `refocus`: the button
-// that was pressed is made anew, and keeps the focus.
+// Pins the next row by score; the highest if none is pinned. `refocus`: the index of the pressed
+// button, which is created again and keeps the focus.
 function pinNext(by, refocus = -1) {
   const place = byScore.indexOf(state.pinned);
   const next = place < 0 ? size - 1 : Math.min(Math.max(place + by, 0), size - 1);
@@ -66,7 +66,7 @@ function pinNext(by, refocus = -1) {
   if (refocus >= 0) $("pinned").querySelectorAll("button")[refocus].focus();
 }
 
-// Moves the view where the row would be out of it.
+// Pans to the row if it is out of sight.
 function pinInSight(row) {
   pin(row);
   const [x, y] = [screenX[row], screenY[row]];

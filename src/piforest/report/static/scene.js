@@ -1,4 +1,4 @@
-// One picture, drawn when the browser is ready for the next.
+// Draws the scene once per animation frame.
 
 let waiting = false;
 
@@ -40,7 +40,7 @@ function drawNow() {
   pen.restore();
 }
 
-// Around the row that is pointed at or pinned, and along its match.
+// Marks the hovered or pinned row, and its match.
 function drawRing(row) {
   const ends = [[screenX[row], screenY[row]]];
   if (state.mode === "matches") ends.push([otherX[row], otherY[row]]);

@@ -1,15 +1,15 @@
-// What the reader has chosen, and who wants to know when it changes.
+// The choices of the reader, and listeners to their changes.
 
-const CUT = { ...DATA.cut, above: decoded(DATA.cut.above) };
-CUT.last = CUT.first + CUT.above.length - 1;
-CUT.digits = Math.max(0, Math.round(Math.log10(CUT.scale)));
+const THRESHOLDS = { ...DATA.thresholds, above: decoded(DATA.thresholds.above) };
+THRESHOLDS.last = THRESHOLDS.first + THRESHOLDS.above.length - 1;
+THRESHOLDS.digits = Math.max(0, Math.round(Math.log10(THRESHOLDS.scale)));
 
 const state = {
-  cut: CUT.threshold,
-  flagged: CUT.flagged, // of all points
+  threshold: THRESHOLDS.initial,
+  flagged: THRESHOLDS.flagged, // of all points
   hovered: -1,
   pinned: -1,
-  colour: "verdict",
+  colour: "label",
   mode: DATA.view.mode,
   axes: [],
   equal: DATA.view.equal,
@@ -21,25 +21,25 @@ const listeners = [];
 const onChange = (listener) => listeners.push(listener);
 const changed = (what) => listeners.forEach((listener) => listener(what));
 
-const isFlagged = (row) => scores[row] > state.cut;
-const cutText = (cut) => cut.toFixed(Math.max(4, CUT.digits));
+const isFlagged = (row) => scores[row] > state.threshold;
+const thresholdText = (value) => value.toFixed(Math.max(4, THRESHOLDS.digits));
 
-// A cut is a step k / scale, for which the page knows how many of all points lie above.
+// Thresholds are steps k / scale; the page knows how many of all points lie above each.
 function setStep(step) {
-  const at = Math.min(Math.max(Math.round(step), CUT.first), CUT.last);
-  state.cut = at / CUT.scale;
-  state.flagged = CUT.above[at - CUT.first];
-  changed("cut");
+  const at = Math.min(Math.max(Math.round(step), THRESHOLDS.first), THRESHOLDS.last);
+  state.threshold = at / THRESHOLDS.scale;
+  state.flagged = THRESHOLDS.above[at - THRESHOLDS.first];
+  changed("threshold");
 }
 
-function setCut(value) {
-  if (Number.isFinite(value)) setStep(value * CUT.scale);
+function setThreshold(value) {
+  if (Number.isFinite(value)) setStep(value * THRESHOLDS.scale);
 }
 
-function resetCut() {
-  state.cut = CUT.threshold;
-  state.flagged = CUT.flagged;
-  changed("cut");
+function resetThreshold() {
+  state.threshold = THRESHOLDS.initial;
+  state.flagged = THRESHOLDS.flagged;
+  changed("threshold");
 }
 
 function pin(row) {
@@ -47,7 +47,7 @@ function pin(row) {
   changed("pin");
 }
 
-// A structure that is ticked, within reach, for a row that is kept: the row's; or -1.
+// The structure of a kept row, if it is checked and within reach; else -1.
 function structureOf(row) {
   if (!nearest || isFlagged(row) || sigmas[row] > DATA.reach) return -1;
   return state.structures[nearest[row]] ? nearest[row] : -1;

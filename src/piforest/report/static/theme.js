@@ -1,4 +1,4 @@
-// Light and dark: the system's choice until the reader makes another. Paper is light.
+// Light or dark: as the system until the reader chooses. Print is light.
 
 const systemDark = window.matchMedia("(prefers-color-scheme: dark)");
 let colours = {};
@@ -13,7 +13,7 @@ function readColours() {
   const read = (name) => style.getPropertyValue(`--${name}`).trim();
   colours = {
     ink: read("ink"), dim: read("dim"), line: read("line"), edge: read("edge"), plot: read("plot"),
-    kept: read("kept"), odd: read("odd"), middle: read("middle"),
+    kept: read("kept"), flagged: read("flagged"), middle: read("middle"),
     structures: [0, 1, 2, 3, 4, 5].map((k) => read(`s${k}`)),
   };
 }

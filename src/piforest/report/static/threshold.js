@@ -1,19 +1,19 @@
-// The cut in numbers: slider, box, the way back, and the counts of all points.
+// The controls of the threshold: slider, number, reset, and the counts of all points.
 
 function startThreshold() {
   const slider = $("slider"), box = $("box");
-  // About 250 steps, so that the arrow keys get somewhere; the box is finer. A whole number of
-  // them ends at the last cut, above which nothing lies.
-  const step = Math.max(1, Math.round((CUT.last - CUT.first) / 250));
-  const min = CUT.last - Math.ceil((CUT.last - CUT.first) / step) * step;
-  Object.assign(slider, { min, max: CUT.last, step });
-  Object.assign(box, { min: CUT.first / CUT.scale, max: CUT.last / CUT.scale, step: 1 / CUT.scale });
+  // About 250 steps, so that the arrow keys move visibly; the number is finer. A whole number
+  // of them ends at the last threshold, above which there is no row.
+  const step = Math.max(1, Math.round((THRESHOLDS.last - THRESHOLDS.first) / 250));
+  const min = THRESHOLDS.last - Math.ceil((THRESHOLDS.last - THRESHOLDS.first) / step) * step;
+  Object.assign(slider, { min, max: THRESHOLDS.last, step });
+  Object.assign(box, { min: THRESHOLDS.first / THRESHOLDS.scale, max: THRESHOLDS.last / THRESHOLDS.scale, step: 1 / THRESHOLDS.scale });
   slider.addEventListener("input", () => setStep(Number(slider.value)));
   box.addEventListener("change", () => {
     if (box.value === "") updateThreshold();
-    else setCut(Number(box.value));
+    else setThreshold(Number(box.value));
   });
-  $("back").addEventListener("click", resetCut);
+  $("back").addEventListener("click", resetThreshold);
 }
 
 function updateThreshold() {
@@ -21,13 +21,13 @@ function updateThreshold() {
   const share = ((100 * state.flagged) / DATA.total).toFixed(1);
   $("flagged").textContent = whole(state.flagged);
   $("share").textContent = share;
-  $("at").textContent = cutText(state.cut);
-  $("count-odd").textContent = whole(state.flagged);
+  $("at").textContent = thresholdText(state.threshold);
+  $("count-flagged").textContent = whole(state.flagged);
   $("count-kept").textContent = whole(kept);
   const slider = $("slider");
-  // Its right end is where nothing is flagged; a cut between steps is not rounded to there.
-  slider.value = Math.min(state.cut * CUT.scale, state.flagged ? CUT.last - Number(slider.step) : CUT.last);
-  slider.setAttribute("aria-valuetext", `${cutText(state.cut)}, ${whole(state.flagged)} anomalies, ${whole(kept)} kept`);
-  $("box").value = state.cut.toFixed(CUT.digits);
-  $("back").disabled = state.cut === CUT.threshold;
+  // Its right end is where no row is flagged; a threshold between steps is not rounded to it.
+  slider.value = Math.min(state.threshold * THRESHOLDS.scale, state.flagged ? THRESHOLDS.last - Number(slider.step) : THRESHOLDS.last);
+  slider.setAttribute("aria-valuetext", `${thresholdText(state.threshold)}, ${whole(state.flagged)} anomalies, ${whole(kept)} kept`);
+  $("box").value = state.threshold.toFixed(THRESHOLDS.digits);
+  $("back").disabled = state.threshold === THRESHOLDS.initial;
 }

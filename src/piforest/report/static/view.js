@@ -1,4 +1,4 @@
-// The view answers to pointer, wheel, fingers and keys.
+// Pointer, wheel, touch and keyboard input of the view.
 
 const pointers = new Map();
 let travelled = 0;
@@ -74,7 +74,7 @@ function released(event) {
   }
 }
 
-// The wheel scrolls the page until the view has the focus; with Ctrl, or a pinch, it zooms always.
+// The wheel scrolls the page until the view has the focus; with Ctrl or a pinch it always zooms.
 function wheeled(event) {
   if (!event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
   event.preventDefault();

@@ -1,0 +1,57 @@
+"""What holds for every run of pytest: modules that need PyTorch, and what becomes of skips.
+
+A run writes down what it skipped, one argument of pytest a line, so that `make test-skipped` can
+run it on a machine that has more: PyTorch, Chromium, the research data.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+import pytest
+
+# Doctests are collected from every module, and these import PyTorch, which `make test` does not
+# install.
+collect_ignore = (
+    [] if find_spec("torch") else ["src/piforest/engines/torch", "tests/device_laws.py"]
+)
+
+# The workers of pytest-xdist share the cores. With as many threads in each, BLAS and OpenMP spend
+# a third of the time waiting for one another.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+_skipped: set[str] = set()
+_skipped_data: set[str] = set()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-skips", action="store_true", help="a skipped test fails the run")
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.skipped:
+        _skipped.add(report.nodeid)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _skipped.add(report.nodeid)
+        if "data" in report.keywords:
+            _skipped_data.add(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist: the main process knows all
+        return
+    forbidden = _skipped_data if os.environ.get("PIFOREST_DATA") else set()
+    if config.option.no_skips:
+        forbidden = _skipped
+    elif hasattr(config, "cache"):
+        record = config.cache.mkdir("skipped") / "tests.txt"
+        record.write_text("".join(f"{each}\n" for each in sorted({*collect_ignore, *_skipped})))
+    if forbidden:
+        print(f"\nSkipped, but must not be: {sorted(forbidden)}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

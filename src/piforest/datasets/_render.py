@@ -1,0 +1,198 @@
+"""The one renderer of synthetic scenes: structures first, anomalies last, and who is who."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from inspect import cleandoc, signature
+from typing import Any, ParamSpec
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from .._random import Stream
+from .._validation import check_box, check_integer, check_not_below_zero, check_share, check_sizes
+from ..protocols import Floats, Ints
+
+Rng = np.random.Generator
+Sizes = int | Sequence[int]
+Box = tuple[Sequence[float], Sequence[float]]
+Structure = Callable[[int, Rng], Floats]
+Anomalies = Callable[[int, Rng, Floats, Floats], Floats]
+P = ParamSpec("P")
+
+
+def uniform(size: int, rng: Rng, low: Floats, high: Floats) -> Floats:
+    return np.asarray(rng.uniform(low, high, (size, len(low))))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What is special about a synthetic scene.
+
+    Parameters
+    ----------
+    structures : function or sequence of functions
+        (size, generator) to as many rows (size, d): one that draws all structures, or one each.
+    columns : sequence of str
+        The names of the columns.
+    anomalies : function
+        (size, generator, lowest, highest of each column) to as many rows; uniform by default.
+    sizes : int or sequence of int, optional
+        Rows of each structure where the option `sizes` is None.
+    """
+
+    structures: Structure | Sequence[Structure]
+    columns: Sequence[str] = ("x", "y")
+    anomalies: Anomalies = uniform
+    sizes: Sizes | None = None
+
+
+def synthetic_scene(
+    stream: str = "scene", *, family: str | None = None
+) -> Callable[[Callable[P, Drawing]], Callable[P, Any]]:
+    """Turn a function that returns a `Drawing` into one that returns a data set.
+
+    The function takes the options of `make_lines`, of which `box` may be missing, and its own. Its
+    docstring describes its own; those that all have in common are added.
+
+    Parameters
+    ----------
+    stream : str
+        The random numbers of the scene come from the stream of this name.
+    family : str, optional
+        Rows are matches or segments for this family, and the noise is in every column. The
+        stream has the same name.
+
+    Examples
+    --------
+    >>> @synthetic_scene("crosses")
+    ... def make_crosses(n_structures=2, *, sizes=50, noise=0.01, anomaly_share=0.3,
+    ...                  random_state=None, return_X_y=False, as_frame=False):
+    ...     def arm(size, rng):
+    ...         return np.column_stack([rng.uniform(-1, 1, size), rng.normal(0, noise, size)])
+    ...     return Drawing([arm, lambda size, rng: arm(size, rng)[:, ::-1]])
+    >>> make_crosses(random_state=0).data.shape
+    (143, 2)
+    """
+
+    def decorate(draw: Callable[P, Drawing]) -> Callable[P, Any]:
+        @documents(in_columns=family is not None)
+        @wraps(draw)
+        def make(*args: P.args, **kwargs: P.kwargs) -> Any:
+            given = signature(draw).bind(*args, **kwargs)
+            given.apply_defaults()
+            return _render(draw(*args, **kwargs), stream, family, **given.arguments)
+
+        return make
+
+    return decorate
+
+
+def _render(
+    drawing: Drawing,
+    stream: str,
+    family: str | None,
+    n_structures: int,
+    *,
+    sizes: Any,
+    noise: float,
+    anomaly_share: float,
+    random_state: Any,
+    return_X_y: bool,
+    as_frame: bool,
+    box: Box | None = None,
+    **_: Any,
+) -> Any:
+    """Structure i comes from (stream, i) alone, the anomalies from (stream, "anomalies")."""
+    sizes = drawing.sizes if sizes is None else sizes
+    counts, n_anomalies, labels = checked(n_structures, sizes, noise, anomaly_share)
+    root = Stream.from_random_state(random_state).child(family or stream)
+    each = drawing.structures
+    each = [each] * len(counts) if callable(each) else each
+    parts = []
+    for i, (draw, size) in enumerate(zip(each, counts)):
+        rng = root.child(i).generator()
+        rows = draw(size, rng)
+        parts.append(rows if family is None else rows + rng.normal(0, noise, rows.shape))
+    normal = np.concatenate(parts)
+    low, high = normal.min(axis=0), normal.max(axis=0)
+    if box is not None:
+        low, high = check_box(box, drawing.columns)
+    anomalies = drawing.anomalies(n_anomalies, root.child("anomalies").generator(), low, high)
+    rows, columns = np.concatenate([normal, anomalies]), list(drawing.columns)
+    facts = {} if family is None else {"family": family, "sigma": noise}
+    return as_bunch(rows, labels, columns, return_X_y, as_frame, **facts)
+
+
+def as_bunch(
+    data: Floats,
+    target: Ints,
+    feature_names: list[str],
+    return_X_y: bool,
+    as_frame: bool,
+    **more: Any,
+) -> Any:
+    """A Bunch, or (data, target); with pandas objects in place of arrays if as_frame."""
+    X: Any = data
+    y: Any = target
+    frame = None
+    if as_frame:
+        import pandas as pd
+
+        X = pd.DataFrame(data, columns=feature_names)
+        y = pd.Series(target, name="target")
+        frame = X.assign(target=y)
+    if return_X_y:
+        return X, y
+    return Bunch(data=X, target=y, frame=frame, feature_names=feature_names, **more)
+
+
+def checked(
+    n_structures: int, sizes: Any, noise: float, anomaly_share: float
+) -> tuple[list[int], int, Ints]:
+    """Rows of each structure, how many anomalies that makes, and the truth of all rows."""
+    k = check_integer("n_structures", n_structures, 1)
+    counts = check_sizes("sizes", sizes, k)
+    check_not_below_zero("noise", noise)
+    share = check_share("anomaly_share", anomaly_share)
+    n_anomalies = round(sum(counts) * share / (1 - share))
+    return counts, n_anomalies, np.repeat([*range(1, k + 1), 0], [*counts, n_anomalies])
+
+
+_SHARED = {
+    "n_structures": "int\n    How many structures.",
+    "sizes": "int or sequence of int\n    Rows of each structure, one number for all or one each.",
+    "noise": "float\n    Standard deviation of the distance from the structure.",
+    "anomaly_share": "float\n    Anomalies over all rows; they fill the box of the others.",
+    "box": "(lowest x, y, ...), (highest x, y, ...), optional\n    The box that anomalies fill.",
+    "random_state": "int, RandomState, Generator or None\n    The seed.",
+    "return_X_y": "bool\n    Return (data, target) in place of a Bunch.",
+    "as_frame": "bool\n    pandas objects in place of arrays.",
+}
+_IN_COLUMNS = {"noise": "float\n    Standard deviation of each column of a row of a structure."}
+_RETURNS = """scene : Bunch
+    data (n, d); target (n,): 0 for anomalies, else the number of the structure;
+    feature_names; of matches and segments also family and sigma. Structures come first,
+    anomalies last."""
+
+
+def documents(*, in_columns: bool) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
+    """Add the parameters and the result that all scenes share to a docstring."""
+
+    def decorate(make: Callable[P, Any]) -> Callable[P, Any]:
+        shown = signature(make).replace(return_annotation=Any)
+        head, prompt, examples = cleandoc(make.__doc__ or "").partition(">>>")
+        text, _, own = head.partition("Parameters\n----------\n")
+        known = {**_SHARED, **(_IN_COLUMNS if in_columns else {})}
+        known |= dict(re.findall(r"^(\w+) : (.*(?:\n    .*)*)", own, re.M))
+        told = "\n".join(f"{name} : {known[name]}" for name in shown.parameters)
+        sections = {"Parameters": told, "Returns": _RETURNS, "Examples": prompt + examples}
+        parts = [f"{title}\n{'-' * len(title)}\n{body.strip()}" for title, body in sections.items()]
+        make.__doc__ = "\n\n".join([text.strip(), *parts]) + "\n"
+        make.__signature__ = shown  # type: ignore[attr-defined]
+        return make
+
+    return decorate

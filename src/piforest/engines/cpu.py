@@ -1,0 +1,122 @@
+"""Compiled kernels on the CPU, in blocks of rows and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._kernels.sparse import mirror
+from .._rows import SparseRows, stack
+from .._tensors import to_numpy
+from .._threads import in_threads
+from .._validation import check_bounded
+from ..bands import Bands, BandTable, full_band_table, measure_bands, widths_of
+from ..fitted import FittedEmbedding, FittedForest
+from ..forest import PooledForest
+from ..membership import SampleMembership
+from ..metrics import as_rows
+from ..models import ModelSet
+from ..protocols import Floats
+from .local import LocalEngine
+from .protocol import ForestPlan
+
+# Rows that a thread embeds at once: more cost less, but a thread must not wait for the last.
+_EMBEDDED_ROWS = 256, 1024
+
+
+@dataclass(frozen=True)
+class CpuEngine(LocalEngine):
+    """The result does not depend on `n_jobs`."""
+
+    n_jobs: int | None
+    verbose: int = 0
+
+    # Arrays, by far the most frequent input, take the shortest way.
+    def takes(self, X: Any) -> bool:
+        return False
+
+    def in_memory(self, X: Any) -> Any:
+        return X if isinstance(X, np.ndarray) else to_numpy(X)
+
+    def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
+        return function(values)
+
+    def measure_bands(
+        self, X: Floats, models: ModelSet, membership: SampleMembership, keep: bool
+    ) -> tuple[Bands, BandTable | None]:
+        widths = widths_of(models.family, X)
+        return measure_bands(X, models, membership, widths, n_jobs=self.n_jobs, keep=keep)
+
+    def band_table(self, X: Floats, models: ModelSet, membership: SampleMembership) -> BandTable:
+        return full_band_table(X, models, membership, self.n_jobs)
+
+    def embed(self, embedding: FittedEmbedding, X: Floats) -> Iterator[SparseRows]:
+        least, most = _EMBEDDED_ROWS
+        size = max(least, min(most, len(X) // 16))
+        return self._blocks(X, embedding.preferences.rows_of, size, "preferences")
+
+    def grow(self, plan: ForestPlan) -> tuple[PooledForest, Floats]:
+        rows = plan.rows
+        if plan.embedding is not None:
+            with self.progress.stage(f"preferences of {len(rows)} points"):
+                embedded = stack(self.embed(plan.embedding, rows), len(rows))
+                rows = as_rows(plan.metric, embedded)
+        empty = PooledForest(plan.metric, rows if plan.pool is None else plan.pool, plan.trees)
+        with self.progress.stage(f"distances within a pool of {len(rows)}"):
+            empty.prepare()
+            D = self._pool_distances(empty, rows)
+        if plan.trees.soft:
+            check_bounded(plan.metric.name, D)
+        with self.progress.stage(f"{plan.n_trees} trees"):
+            forest = empty.grow(D, plan.n_trees, plan.stream, self.n_jobs)
+        return forest, forest.scores(rows, D)
+
+    def scores(self, fitted: FittedForest, rows: Any) -> Floats:
+        return self._scored(fitted, rows, fitted.forest.scores)
+
+    def path_lengths(self, fitted: FittedForest, rows: Any) -> Floats:
+        return self._scored(fitted, rows, fitted.forest.path_lengths)
+
+    def _scored(self, fitted: FittedForest, rows: Any, function: Callable[[Any], Floats]) -> Floats:
+        forest, embedding = fitted.forest, fitted.embedding
+        forest.prepare()
+        if embedding is None:
+            answer = function
+        else:
+            preferences = embedding.preferences
+
+            def answer(block: Any) -> Floats:
+                return function(forest.rows_of(preferences.rows_of(block)))
+
+        return np.concatenate(list(self._blocks(rows, answer, forest.block_rows, "rows")))
+
+    def _pool_distances(self, forest: PooledForest, rows: Any) -> Floats:
+        """(pool, pool); half of them are computed where the metric can do so."""
+        n, size = len(rows), forest.block_rows
+        if not forest.computes_half:
+            return np.concatenate(list(self._blocks(rows, forest.table, size, "rows")))
+        D = np.empty((n, n))
+
+        def fill(start: int) -> None:
+            stop = min(start + size, n)
+            D[start:stop, start:] = forest.upper_table(start, stop)
+
+        starts = range(0, n, size)
+        tracked = self._tracked(starts, "rows")
+        list(in_threads(fill, ((start,) for start in tracked), self.n_jobs, len(starts)))
+        mirror(D)
+        return D
+
+    def _blocks(
+        self, rows: Any, function: Callable[[Any], Any], size: int, name: str
+    ) -> Iterator[Any]:
+        """function(block) for blocks of rows, in threads; results in order."""
+        starts = range(0, len(rows), size)
+        blocks = ((rows[start : start + size],) for start in self._tracked(starts, name))
+        return in_threads(function, blocks, self.n_jobs, len(starts))
+
+    def _tracked(self, starts: range, name: str) -> Iterable[int]:
+        return self.progress.track(starts, len(starts), name) if self.verbose else starts

@@ -1,0 +1,115 @@
+"""Dask collections: the rows that a fit needs are gathered, scores are computed lazily."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, validate_data
+
+from ..._random import SUBSET, Stream, choose, subset
+from ...fitted import FittedForest, TrainingRows
+from ...protocols import Floats
+from .. import is_dask
+from ..protocol import Computing
+from .gather import check_rows, gather, is_frame, lengths_of, with_fixed_partitions
+from .packed import PackedModel, score
+
+# A row takes some 50 to 150 microseconds of one core, so a task takes two to five seconds.
+TASK_ROWS = 32_768
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """Answers are lazy: arrays with the chunks of X, or series with its partitions and index."""
+
+    computing: Computing
+    """what fits the gathered rows, on this machine"""
+    device: str
+    n_jobs: int | None
+
+    def takes(self, X: Any) -> bool:
+        return is_dask(X)
+
+    def check(self, X: Any, estimator: Any) -> None:
+        """Wrong columns are an error now, not when partitions are computed."""
+        check_rows(X)
+        empty = X._meta if is_frame(X) else np.empty((0, X.shape[1]))
+        validate_data(estimator, empty, reset=False, skip_check_array=True)
+
+    def in_memory(self, X: Any) -> Any:
+        return X.compute()
+
+    def training_rows(
+        self, X: Any, stream: Stream, pool_size: int, quality: Any = None, groups: Any = None
+    ) -> TrainingRows:
+        X = with_fixed_partitions(X)
+        lengths = lengths_of(X)
+        n = int(lengths.sum())
+        if n <= SUBSET or pool_size >= n:
+            return TrainingRows(*gather(X, quality, groups, lengths, np.arange(n)))
+        pool = choose(stream.child("pool"), n, pool_size)
+        numbers = np.union1d(subset(stream, n), pool)
+        return TrainingRows(*gather(X, quality, groups, lengths, numbers), numbers, n)
+
+    def scores(self, fitted: FittedForest, rows: Any) -> Any:
+        packed = PackedModel(fitted, self.device, self.n_jobs).delayed()
+        if is_frame(rows):
+            meta = _series(rows._meta, np.empty(0), "anomaly_score")
+            return rows.map_partitions(score_partition, packed, meta=meta)
+        return _of_array(rows.rechunk({1: -1}), packed)
+
+    def path_lengths(self, fitted: FittedForest, rows: Any) -> Any:
+        raise ValueError(
+            "path_lengths takes arrays, not Dask collections: pass X.compute(), or some rows of it."
+        )
+
+    def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
+        dtype = function(np.zeros(1)).dtype
+        if is_frame(values) or hasattr(values, "divisions"):
+            meta = _series(values._meta.to_frame(), np.empty(0, dtype), name)
+            return values.map_partitions(_map_series, function, name, meta=meta)
+        return values.map_blocks(function, dtype=dtype, meta=np.empty(0, dtype))
+
+
+def _map_series(part: Any, function: Callable[[Any], Any], name: str) -> Any:
+    values = function(part.to_numpy())
+    return part._constructor(values, index=part.index, name=name)
+
+
+def _of_array(X: Any, packed: Any) -> Any:
+    chunks = X.chunks[0]
+    parts = X.rechunk((_split(chunks), -1))
+    answer = parts.map_blocks(
+        score_block, packed,
+        dtype=np.float64, meta=np.empty(0), chunks=(parts.chunks[0],), drop_axis=1,
+    )  # fmt: skip
+    return answer.rechunk((chunks,)) if parts.chunks[0] != chunks else answer
+
+
+def _split(chunks: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Chunks of a few seconds of work; unknown ones stay as they are."""
+    if np.isnan(chunks).any():
+        return chunks
+    split: list[int] = []
+    for size in chunks:
+        whole, rest = divmod(int(size), TASK_ROWS)
+        split += [TASK_ROWS] * whole + [rest] * (rest > 0 or whole == 0)
+    return tuple(split)
+
+
+def score_block(part: Any, packed: PackedModel) -> Floats:
+    """On a worker; the dashboard shows this name."""
+    if len(part) == 0:
+        return np.empty(0)
+    return score(packed, check_array(part, dtype=np.float64, order="C", input_name="X"))
+
+
+def score_partition(part: Any, packed: PackedModel) -> Any:
+    return _series(part, score_block(part, packed), "anomaly_score")
+
+
+def _series(part: Any, values: Any, name: str) -> Any:
+    return part._constructor_sliced(values, index=part.index, name=name)

@@ -1,0 +1,42 @@
+"""How rows travel to an engine on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from .._progress import Progress
+from .._random import Stream
+from .._tensors import to_numpy
+from ..fitted import TrainingRows
+
+
+class LocalEngine:
+    """Base of the engines of this machine: rows are validated arrays."""
+
+    verbose: int
+
+    @property
+    def computing(self) -> Self:
+        return self
+
+    @property
+    def progress(self) -> Progress:
+        return Progress(self.verbose)
+
+    def takes(self, X: Any) -> bool:
+        return False
+
+    def check(self, X: Any, estimator: Any) -> None:
+        raise NotImplementedError
+
+    def in_memory(self, X: Any) -> Any:
+        return to_numpy(X)
+
+    def training_rows(
+        self, X: Any, stream: Stream, pool_size: int, quality: Any = None, groups: Any = None
+    ) -> TrainingRows:
+        return TrainingRows(to_numpy(X), quality, groups)
+
+    def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
+        return function(values)

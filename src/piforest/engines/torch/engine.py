@@ -1,0 +1,87 @@
+"""The steps of fitting and scoring on a GPU, or with the same code on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..._rows import SparseRows
+from ..._tensors import is_tensor
+from ..._validation import check_tensor
+from ...bands import Bands, BandTable
+from ...fitted import FittedEmbedding, FittedForest
+from ...forest import PooledForest
+from ...membership import SampleMembership
+from ...models import ModelSet
+from ...protocols import Floats
+from ..local import LocalEngine
+from ..protocol import ForestPlan
+from . import bands
+from .preferences import DevicePreferences
+from .scorer import PreferenceScorer, Scorer, VectorScorer
+
+_EMBEDDED_ROWS = 4096
+
+# The forests that are on a device, as long as they are in use on the host.
+_SCORERS: WeakKeyDictionary[PooledForest, Scorer] = WeakKeyDictionary()
+_LOCK = Lock()
+
+
+@dataclass(frozen=True)
+class TorchEngine(LocalEngine):
+    """Tensors are taken as they are, and answered by tensors on their own device."""
+
+    device: Any
+    verbose: int = 0
+
+    def takes(self, X: Any) -> bool:
+        return is_tensor(X)
+
+    def check(self, X: Any, estimator: Any) -> None:
+        check_tensor(X, estimator.n_features_in_)
+
+    def measure_bands(
+        self, X: Floats, models: ModelSet, membership: SampleMembership, keep: bool
+    ) -> tuple[Bands, BandTable | None]:
+        return bands.measure_bands(X, models, membership, self.device, keep=keep)
+
+    def band_table(self, X: Floats, models: ModelSet, membership: SampleMembership) -> BandTable:
+        return bands.band_table(X, models, membership, self.device)
+
+    def embed(self, embedding: FittedEmbedding, X: Floats) -> Iterator[SparseRows]:
+        models = DevicePreferences(embedding, False, self.device)
+        starts = range(0, len(X), _EMBEDDED_ROWS)
+        return (models.rows_of(X[start : start + _EMBEDDED_ROWS]) for start in starts)
+
+    def grow(self, plan: ForestPlan) -> tuple[PooledForest, Floats]:
+        with self.progress.stage(f"distances and trees on {self.device}"):
+            scorer = self._new_scorer(plan.metric.name, plan.embedding)
+            grown = scorer.take_pool(plan.rows, plan.trees, plan.stream, plan.n_trees)
+        forest = PooledForest(plan.metric, grown.pool, grown.trees)
+        _SCORERS[forest] = scorer
+        return forest, grown.scores
+
+    def scores(self, fitted: FittedForest, rows: Any) -> Any:
+        return self.scorer(fitted).scores(rows, self.progress)
+
+    def path_lengths(self, fitted: FittedForest, rows: Any) -> Any:
+        return self.scorer(fitted).path_lengths(rows, self.progress)
+
+    def scorer(self, fitted: FittedForest) -> Scorer:
+        """The fitted model on the device, moved there once."""
+        forest = fitted.forest
+        with _LOCK:
+            scorer = _SCORERS.get(forest)
+            if scorer is None or scorer.device != self.device:
+                scorer = self._new_scorer(forest.metric.name, fitted.embedding)
+                scorer.take_fitted(forest.pool, forest.trees)
+                _SCORERS[forest] = scorer
+        return scorer
+
+    def _new_scorer(self, metric: str, embedding: FittedEmbedding | None) -> Scorer:
+        if embedding is None:
+            return VectorScorer(metric, self.device)
+        return PreferenceScorer(embedding, metric, self.device)

@@ -1,0 +1,381 @@
+"""What every detector does once it is fitted: scores, labels, thresholds, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from os import PathLike
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import thresholds
+from .._tensors import match_input_type
+from .._validation import check_contamination, check_finite
+from ..engines import Engine, choose_engine, is_dask
+from ..findings import Findings
+from ..fitted import FittedForest
+from ..fitted.file import StoredModel, save_model
+from ..forest import PooledForest
+from ..protocols import Floats
+from ..typing import ContaminationLike, FamilyLike, RowsLike
+
+# Rows of a memory map that are validated and held at once.
+_MAPPED_ROWS = 65_536
+
+
+class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the detectors. A subclass validates rows and fits them.
+
+    Attributes
+    ----------
+    fitted_ : FittedForest
+        What `fit` found, as one value: saved, pickled and sent to workers as it is.
+    findings_ : Findings
+        What follows from it, computed when first asked for.
+    threshold_ : float
+        Rows with a larger `anomaly_score` are anomalies.
+    threshold_source_ : {"automatic", "contamination", "given"}
+        Where the threshold comes from.
+    """
+
+    contamination: ContaminationLike
+    device: str
+    n_jobs: int | None
+    verbose: int
+
+    fitted_: FittedForest
+    findings_: Findings
+    threshold_: float
+    threshold_source_: Literal["automatic", "contamination", "given"]
+
+    @property
+    def scores_(self) -> Floats:
+        """(n,) `anomaly_score` of the training rows. Of more than the pool holds they are
+        computed when first asked for; of more than 50,000 they are not available."""
+        return self._findings().scores(self._engine().computing)
+
+    @property
+    def labels_(self) -> NDArray[np.int64]:
+        """(n,) -1 for anomalies among the training rows, +1 for the rest."""
+        labels: NDArray[np.int64] = _labels(self.scores_, self.threshold_)
+        return labels
+
+    @property
+    def offset_(self) -> float:
+        """-threshold_: `decision_function = score_samples - offset_`."""
+        check_is_fitted(self, "fitted_")
+        return -self.threshold_
+
+    @property
+    def forest_(self) -> PooledForest:
+        """The metric, the pool and the trees."""
+        check_is_fitted(self, "fitted_")
+        return self.fitted_.forest
+
+    @property
+    def max_samples_(self) -> int:
+        """Points in each tree: max_samples, or all of the pool if it is smaller."""
+        return self.forest_.trees.max_samples
+
+    def fit_predict(self, X: RowsLike, y: object = None, **fit_params: Any) -> NDArray[np.int64]:
+        """Fit and label the training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The training rows.
+        y : None
+            Ignored.
+        **fit_params : dict
+            Passed to `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            -1 for anomalies, +1 for the rest.
+        """
+        self.fit(X, y, **fit_params)
+        if is_dask(X) or not self.findings_.has_scores:
+            return self.predict(X)
+        labels: NDArray[np.int64] = match_input_type(self.labels_, X)
+        return labels
+
+    def anomaly_score(self, X: RowsLike) -> Floats:
+        """The anomaly score of the paper.
+
+        A row's score depends on that row alone. 0.5 has no special meaning: where anomalies
+        begin depends on the structures; `threshold_` says where.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows like those of `fit`. Tensors and Dask collections are answered in kind.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            In (0, 1], high = anomalous.
+        """
+        scores: Floats = self._answer(X, "anomaly_score")
+        return scores
+
+    def path_lengths(self, X: RowsLike) -> Floats:
+        """The path length of each row in each tree, from which the score is computed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows like those of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_estimators)
+        """
+        lengths: Floats = self._run(X, self._engine(X), "path_lengths")
+        return lengths
+
+    def score_blocks(self, blocks: Iterable[RowsLike]) -> Iterator[Floats]:
+        """`anomaly_score` of one block of rows after another, in constant memory.
+
+        Parameters
+        ----------
+        blocks : iterable of array-like
+            Such as the parts of a file or a window over a stream.
+
+        Yields
+        ------
+        ndarray
+            The scores of a block, as if it were alone.
+        """
+        check_is_fitted(self, "fitted_")
+        if hasattr(blocks, "shape"):
+            raise ValueError(
+                "score_blocks takes an iterable of blocks of rows, got one "
+                f"{type(blocks).__name__}; anomaly_score takes that."
+            )
+        return (self.anomaly_score(block) for block in blocks)
+
+    def score_samples(self, X: RowsLike) -> Floats:
+        """The negative of `anomaly_score`, as in scikit-learn: low = anomalous.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        scores: Floats = self._answer(X, "score_samples", _negated)
+        return scores
+
+    def decision_function(self, X: RowsLike) -> Floats:
+        """`score_samples(X) - offset_`: negative for anomalies.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        decision: Floats = self._answer(X, "decision_function", _decision)
+        return decision
+
+    def predict(self, X: RowsLike) -> NDArray[np.int64]:
+        """Label rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            -1 for anomalies, +1 for the rest.
+        """
+        labels: NDArray[np.int64] = self._answer(X, "predict", _labels)
+        return labels
+
+    def set_contamination(
+        self, contamination: ContaminationLike, X: RowsLike | None = None
+    ) -> Self:
+        """Choose a new threshold without fitting again.
+
+        Parameters
+        ----------
+        contamination : float in (0, 1) or "auto"
+            The share of anomalies.
+        X : array-like of shape (n, d) or None, default=None
+            Held-out rows to choose the threshold on, with anomalies in the proportion that is to
+            be expected; the training rows if None.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "fitted_")
+        check_contamination(contamination)
+        self.contamination = contamination
+        engine = self._engine(X)
+        self._set_threshold(engine, None if X is None else engine.in_memory(X))
+        return self
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Flag the rows that score above a threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            An `anomaly_score`.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "fitted_")
+        self.threshold_ = check_finite("threshold", threshold)
+        self.threshold_source_ = "given"
+        return self
+
+    def save(
+        self, path: str | PathLike[str], *, feature_names: Sequence[str] | None = None
+    ) -> None:
+        """Write the fitted model to one file, without pickle, atomically.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; `load` reads it.
+        feature_names : sequence of str or None, default=None
+            Names of the columns to store, where X had none.
+        """
+        findings = self._findings()
+        names = getattr(self, "feature_names_in_", []) if feature_names is None else feature_names
+        stored = StoredModel(
+            kind=type(self).__name__,
+            params=self.get_params(),
+            fitted=self.fitted_,
+            threshold=self.threshold_,
+            threshold_source=self.threshold_source_,
+            n_features=getattr(self, "n_features_in_", None),
+            feature_names=[str(name) for name in names],
+            scores=findings.known_scores,
+            subset_scores=findings.subset_scores(self._engine().computing),
+        )
+        save_model(path, stored)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, family: FamilyLike | None = None) -> Self:
+        """Read a model that `save` wrote. Scores are the same, bit for bit.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        family : ModelFamily or list or None, default=None
+            The custom family that the model was fitted with, which a file cannot hold. Another
+            one is refused: it has to give the same distances.
+
+        Returns
+        -------
+        Detector
+        """
+        from .loading import load_as
+
+        detector: Self = load_as(cls, path, family)
+        return detector
+
+    def _restore(self, stored: StoredModel) -> Self:
+        """Take over what a file holds."""
+        self.fitted_ = stored.fitted
+        self.findings_ = Findings(stored.fitted, stored.scores, stored.subset_scores)
+        self.threshold_, self.threshold_source_ = stored.threshold, stored.threshold_source
+        if stored.n_features is not None:
+            self.n_features_in_ = stored.n_features
+        if stored.feature_names:
+            self.feature_names_in_ = np.array(stored.feature_names, dtype=object)
+        return self
+
+    def _findings(self) -> Findings:
+        check_is_fitted(self, "fitted_")
+        return self.findings_
+
+    def _set_threshold(self, engine: Engine, X: RowsLike | None = None, **known: Any) -> None:
+        """From the rows of X, or from the training rows; known: what `fit` has measured."""
+        contamination = check_contamination(self.contamination)
+        compute, findings = engine.computing, self.findings_
+        self.threshold_source_ = "automatic" if contamination is None else "contamination"
+        if X is None:
+            if contamination is None:
+                self.threshold_ = findings.automatic_threshold(compute, **known)
+            else:
+                scores = findings.subset_scores(compute)
+                self.threshold_ = thresholds.share(scores, contamination)
+            return
+        rows = self._validated(X)
+        scores = compute.scores(self.fitted_, rows)
+        if contamination is None:
+            self.threshold_ = findings.held_out_threshold(compute, rows, scores)
+        else:
+            self.threshold_ = thresholds.share(scores, contamination)
+
+    def _answer(self, X: RowsLike, name: str, function: Callable[..., Any] | None = None) -> Any:
+        """A function of the scores of X."""
+        engine = self._engine(X)
+        scores = self._run(X, engine, "scores")
+        if function is None:
+            return scores
+        # Not a bound method: the detector itself must not travel to workers.
+        return engine.elementwise(partial(function, threshold=self.threshold_), scores, name)
+
+    def _run(self, X: Any, engine: Engine, question: Literal["scores", "path_lengths"]) -> Any:
+        """What the engine answers for the rows of X; a memory map is read part by part."""
+        check_is_fitted(self, "fitted_")
+        ask = getattr(engine, question)
+        if engine.takes(X):
+            engine.check(X, self)
+            return ask(self.fitted_, X)
+        if isinstance(X, np.memmap):
+            starts = range(0, len(X), _MAPPED_ROWS)
+            parts = (self._validated(X[start : start + _MAPPED_ROWS]) for start in starts)
+            return np.concatenate([ask(self.fitted_, part) for part in parts])
+        answer = ask(self.fitted_, self._validated(engine.in_memory(X)))
+        return answer if isinstance(X, np.ndarray) else match_input_type(answer, X)
+
+    def _engine(self, X: Any = None) -> Engine:
+        """What computes, for this input and the parameters."""
+        return choose_engine(X, self.device, self.n_jobs, self.verbose, self._cpu_only)
+
+    def _cpu_only(self, X: Any) -> ValueError | None:
+        """Why only the CPU can compute this; None if other devices can."""
+        raise NotImplementedError
+
+    def _validated(self, X: Any, reset: bool = False) -> Any:
+        """X in the form that engines score."""
+        return validate_data(
+            self,
+            X,
+            dtype=np.float64,
+            order="C",
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+        )
+
+
+def _negated(scores: Any, threshold: float) -> Any:
+    return -scores
+
+
+def _decision(scores: Any, threshold: float) -> Any:
+    return -scores + threshold
+
+
+def _labels(scores: Any, threshold: float) -> Any:
+    """-1 and +1, of arrays, tensors and series alike."""
+    return 1 - 2 * (_decision(scores, threshold) < 0)

@@ -1,0 +1,250 @@
+"""Model files: a fitted value and the parameters of its detector, as one archive.
+
+A file holds arrays and a JSON header, never code. Nothing in it is trusted: `file_checks` looks
+at every value before anything compiled, or anything large, is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from .._rows import SparseRows
+from ..families import FAMILIES, resolve_families, resolve_family
+from ..forest import FlatForest, PooledForest
+from ..io.archive import ArchiveError, Arrays, damaged, read_archive, write_archive
+from ..membership import sample_membership
+from ..models import ModelSet
+from ..protocols import Floats, ModelFamily
+from . import file_checks as checks
+from .file_params import built_in, decode, decoded, encode, encoded
+from .file_versions import VERSION, to_current_version
+from .known_family import check_same_family, fingerprint
+from .state import FittedEmbedding, FittedForest
+
+_TREES = ("roots", "first_child", "seed", "size")
+_MODELS = ("params", "samples", "points", "scale", "weight")
+
+Header = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a model file holds."""
+
+    kind: str
+    """the class of the detector"""
+    params: dict[str, Any]
+    """of its constructor"""
+    fitted: FittedForest
+    threshold: float
+    threshold_source: Literal["automatic", "contamination", "given"]
+    n_features: int | None
+    feature_names: list[str]
+    scores: Floats | None
+    """of all training rows, where they are known"""
+    subset_scores: Floats
+    """of those that stand for them"""
+
+
+def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
+    """Write a fitted detector.
+
+    Raises
+    ------
+    ValueError
+        If a parameter or the pool cannot be stored.
+    """
+    fitted = stored.fitted
+    forest, embedding = fitted.forest, fitted.embedding
+    families = [] if embedding is None else [models.family for models in embedding.models]
+    arrays: Arrays = {"pool.scores": fitted.pool_scores, "pool.rows": fitted.pool_numbers}
+    for name in _TREES:
+        arrays[f"forest.{name}"] = getattr(forest.trees, name)
+    # What was fitted is stored beside the parameters, which may have been set since.
+    header: Header = {
+        "class": stored.kind,
+        "params": encoded(stored.params, families),
+        "metric": encode("metric", forest.metric),
+        "threshold": stored.threshold,
+        "threshold_source": stored.threshold_source,
+        "n_training": fitted.n_training,
+        "key": fitted.key,
+        "max_samples": forest.trees.max_samples,
+        "branching": forest.trees.branching,
+        "soft": forest.trees.soft,
+        "n_features": stored.n_features,
+        "feature_names": stored.feature_names,
+    }
+    arrays["subset.scores"] = stored.subset_scores
+    if stored.scores is not None and len(stored.scores) != len(stored.subset_scores):
+        arrays["scores"] = stored.scores
+    _pack_pool(forest.pool, header, arrays)
+    if embedding is not None:
+        _pack_embedding(embedding, header, arrays)
+        arrays["pool.points"], arrays["subset.points"] = fitted.points, fitted.subset
+    write_archive(path, header, arrays, VERSION)
+
+
+def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = None) -> StoredModel:
+    """Read a file that `save_model` wrote, of one of these classes.
+
+    family: the custom family that the detector was fitted with, if it was.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, incomplete or not a model; the message names the file.
+    """
+    header, arrays = read_archive(path)
+    try:
+        header = to_current_version(path, header)
+        checks.check_header(header)
+        if header["class"] not in kinds:
+            raise ArchiveError(f"{path} holds a {header['class']}, not a {' or '.join(kinds)}.")
+        return _stored(path, header, arrays, _custom_family(path, header, family))
+    except ArchiveError:
+        raise
+    except KeyError as error:
+        raise damaged(path, f"it has no {error}") from error
+    # Whatever else goes wrong here is due to the content of the file.
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise damaged(path, error) from error
+
+
+def _custom_family(path: Any, header: Header, family: Any) -> ModelFamily | None:
+    """The family that the user has to pass, or None if the file names all it needs."""
+    stored = header["embedding"]["families"] if "embedding" in header else []
+    names = [each["own"] for each in stored if "own" in each]
+    if family is None and names:
+        raise ArchiveError(
+            f"{path} holds a detector with a custom family, {names[0]!r}, which a file cannot "
+            f"hold: pass it again in Python, {header['class']}.load(path, family=...)."
+        )
+    if family is not None and not names:
+        raise ArchiveError(
+            f"{path} holds a detector that needs no custom family; leave family out, got "
+            f"{family!r}."
+        )
+    if isinstance(family, (list, tuple)):
+        # The list that the detector was fitted with: of it, the one that the file cannot hold.
+        passed = [each for each, _ in resolve_families(family) if FAMILIES.name_of(each) is None]
+        if len(passed) != 1:
+            raise ArchiveError(
+                f"family must hold the one custom family of {path}, {names[0]!r}, got {family!r}."
+            )
+        return passed[0]
+    return None if family is None else resolve_family(family)
+
+
+def _stored(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | None) -> StoredModel:
+    params = decoded(header["params"], custom)
+    pool, metric = _unpack_pool(header, arrays), built_in("metric", header["metric"])
+    trees = FlatForest(
+        header["max_samples"],
+        header["branching"],
+        *(arrays[f"forest.{name}"] for name in _TREES),
+        soft=header["soft"],
+    )
+    n, d = header["n_training"], header["n_features"]
+    models = _unpack_models(header, arrays, custom)
+    # Before anything compiled reads them.
+    checks.check_trees(trees, len(pool))
+    checks.check_pool(pool, metric, None if models is None else _count(models), d)
+    checks.check_scores(arrays, len(pool), n)
+    embedding = None
+    if models is not None:
+        for part in models:
+            checks.check_models(part, d, custom)
+        checks.check_points(arrays, len(pool), n, d)
+        if custom is not None:
+            check_same_family(path, header["embedding"]["families"], models, arrays)
+        embedding = _unpack_embedding(header["embedding"], models)
+    forest = PooledForest(metric, pool, trees)
+    if trees.soft:
+        checks.check_soft(forest)
+    fitted = FittedForest(
+        forest, embedding, header["key"], n, arrays["pool.rows"], arrays["pool.scores"],
+        arrays.get("pool.points"), arrays.get("subset.points"),
+    )  # fmt: skip
+    return StoredModel(
+        header["class"], params, fitted, float(header["threshold"]), header["threshold_source"],
+        d, header["feature_names"], arrays.get("scores"), arrays["subset.scores"],
+    )  # fmt: skip
+
+
+def _count(models: Sequence[ModelSet]) -> int:
+    return sum(len(part) for part in models)
+
+
+def _pack_pool(pool: Any, header: Header, arrays: Arrays) -> None:
+    if isinstance(pool, SparseRows):
+        if not checks.is_narrow(pool):
+            raise ValueError(
+                f"a pool with {pool.n_columns} columns and {len(pool.data)} entries cannot be "
+                "saved: it is too wide. Use pickle to keep it."
+            )
+        header["pool"] = {"layout": "sparse", "n_columns": pool.n_columns}
+        for name in ("indptr", "indices", "data"):
+            arrays[f"pool.{name}"] = getattr(pool, name)
+    else:
+        header["pool"] = {"layout": "dense"}
+        arrays["pool"] = np.asarray(pool)
+
+
+def _unpack_pool(header: Header, arrays: Arrays) -> Any:
+    if header["pool"]["layout"] == "dense":
+        return arrays["pool"]
+    indptr, indices, data = (arrays[f"pool.{name}"] for name in ("indptr", "indices", "data"))
+    return SparseRows(indptr, indices, data, header["pool"]["n_columns"])
+
+
+def _pack_embedding(embedding: FittedEmbedding, header: Header, arrays: Arrays) -> None:
+    families = [models.family for models in embedding.models]
+    header["embedding"] = {
+        "kernel": encode("kernel", embedding.kernel),
+        "sigma": embedding.sigma,
+        "sigma_source": embedding.sigma_source,
+        "in_sample_preferences": embedding.membership is None,
+        "n_degenerate": embedding.n_degenerate,
+        "families": [encode("family", family, families) for family in families],
+    }
+    if sum("own" in each for each in header["embedding"]["families"]) > 1:
+        raise ValueError(
+            "a model file can name one custom family, these are more: "
+            f"{[family.name for family in families]}. Use pickle to keep them."
+        )
+    for i, models in enumerate(embedding.models):
+        for name in _MODELS:
+            arrays[f"models.{i}.{name}"] = getattr(models, name)
+        if "own" in header["embedding"]["families"][i]:
+            for j, part in enumerate(fingerprint(models)):
+                arrays[f"models.{i}.known.{j}"] = part
+
+
+def _unpack_models(
+    header: Header, arrays: Arrays, custom: ModelFamily | None
+) -> tuple[ModelSet, ...] | None:
+    if "embedding" not in header:
+        return None
+    return tuple(
+        ModelSet(
+            decode("family", family, custom), *(arrays[f"models.{i}.{name}"] for name in _MODELS)
+        )
+        for i, family in enumerate(header["embedding"]["families"])
+    )
+
+
+def _unpack_embedding(header: Header, models: tuple[ModelSet, ...]) -> FittedEmbedding:
+    return FittedEmbedding(
+        models,
+        built_in("kernel", header["kernel"]),
+        None if header["in_sample_preferences"] else sample_membership(models),
+        float(header["sigma"]),
+        header["sigma_source"],
+        header["n_degenerate"],
+    )

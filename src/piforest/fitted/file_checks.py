@@ -1,0 +1,208 @@
+"""What a model file is checked for before anything compiled, or anything large, is made of it.
+
+Every function raises ValueError with the reason; `file.load_model` adds the name of the file.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._random import SUBSET
+from .._rows import SparseRows
+from .._validation import LARGEST, check_bounded
+from ..forest import FlatForest, PooledForest
+from ..io.archive import Arrays
+from ..models import ModelSet
+from ..protocols import Metric, ModelFamily
+
+# Scoring keeps a number for each column of a sparse pool, so that a header alone must not ask
+# for many: this many are free, or this many for each entry.
+_FREE_COLUMNS, _COLUMNS_PER_ENTRY = 2**24, 64
+_MAX_THREADS = 1024
+_MAX_TREES = 2**16
+# The expected depth for more than two branches takes time that is quadratic in this.
+_MAX_SAMPLES_OF_MANY_BRANCHES = 2**14
+_MAX_NESTING = 8
+_THRESHOLD_SOURCES = ("automatic", "contamination", "given")
+_SIGMA_SOURCES = ("given", "estimated", "guessed")
+# Distances of at most 1 whatever the rows are.
+_BOUNDED_METRICS = ("cosine", "jaccard", "ruzicka", "tanimoto", "hamming")
+
+
+def _require(holds: Any, reason: str) -> None:
+    if not holds:
+        raise ValueError(reason)
+
+
+def check_header(header: dict[str, Any]) -> None:
+    """Every value is of the type and in the range that it is used with."""
+    _check_nesting(header)
+    d, names = header["n_features"], header["feature_names"]
+    threads = header["params"].get("n_jobs")
+    rules = {
+        "class": isinstance(header["class"], str),
+        "params": isinstance(header["params"], dict),
+        "threshold": _is_real(header["threshold"]),
+        "threshold_source": header["threshold_source"] in _THRESHOLD_SOURCES,
+        "n_training": _is_count(header["n_training"]),
+        "key": _is_whole(header["key"]) and 0 <= header["key"] < 2**64,
+        "max_samples": _is_count(header["max_samples"]) and header["max_samples"] >= 2,
+        "branching": _is_count(header["branching"]) and header["branching"] >= 2,
+        "soft": isinstance(header["soft"], bool),
+        "n_features": d is None or _is_count(d),
+        "feature_names": isinstance(names, list)
+        and all(isinstance(name, str) for name in names)
+        and len(names) in (0, d),
+        "n_jobs": threads is None or (_is_whole(threads) and abs(threads) <= _MAX_THREADS),
+        "pool": isinstance(header["pool"], dict)
+        and (header["pool"]["layout"] == "dense" or _is_count(header["pool"]["n_columns"])),
+    }
+    for name, holds in rules.items():
+        _require(holds, f"its header has a bad {name}")
+    if header["branching"] > 2:
+        limit = _MAX_SAMPLES_OF_MANY_BRANCHES
+        _require(header["max_samples"] <= limit, "its header has a bad max_samples")
+    structured = header["class"] == "PreferenceIsolationForest"
+    _require(structured == ("embedding" in header), "its header has a bad embedding")
+    if structured:
+        _check_embedding(header["embedding"])
+
+
+def _check_embedding(header: Any) -> None:
+    _require(isinstance(header, dict), "its header has a bad embedding")
+    families = header["families"]
+    rules = {
+        "sigma": _is_real(header["sigma"]) and header["sigma"] > 0,
+        "sigma_source": header["sigma_source"] in _SIGMA_SOURCES,
+        "in_sample_preferences": isinstance(header["in_sample_preferences"], bool),
+        "n_degenerate": _is_whole(header["n_degenerate"]) and header["n_degenerate"] >= 0,
+        "families": isinstance(families, list)
+        and len(families) > 0
+        and all(isinstance(each, dict) for each in families),
+    }
+    for name, holds in rules.items():
+        _require(holds, f"its header has a bad {name}")
+
+
+def _check_nesting(value: Any, depth: int = 0) -> None:
+    _require(depth <= _MAX_NESTING, "its header is nested too deeply")
+    if isinstance(value, (list, dict)):
+        for each in value.values() if isinstance(value, dict) else value:
+            _check_nesting(each, depth + 1)
+
+
+def _is_real(value: Any) -> bool:
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return real and abs(value) < LARGEST and math.isfinite(value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    """At most what an index can be, so that sums of a few do not overflow."""
+    return _is_whole(value) and 1 <= value < 2**48
+
+
+def check_trees(trees: FlatForest, pool: int) -> None:
+    """Every index is in range and every path ends."""
+    fits = trees.branching <= trees.max_samples <= pool and len(trees) <= _MAX_TREES
+    _require(fits and trees.is_valid(pool), "its trees point nowhere")
+
+
+def check_soft(forest: PooledForest) -> None:
+    """Soft paths need distances of at most 1, in the pool as in `fit`."""
+    if forest.metric.name not in _BOUNDED_METRICS:
+        step = forest.block_rows
+        for start in range(0, len(forest.pool), step):
+            check_bounded(forest.metric.name, forest.table(forest.pool[start : start + step]))
+
+
+def is_narrow(pool: SparseRows) -> bool:
+    """Whether the pool has not many more columns than entries."""
+    return pool.n_columns <= max(_FREE_COLUMNS, _COLUMNS_PER_ENTRY * len(pool.data))
+
+
+def check_pool(pool: Any, metric: Metric, n_models: int | None, d: int | None) -> None:
+    """The pool has a column for each model, or for each feature without an embedding."""
+    width = d if n_models is None else n_models
+    if isinstance(pool, SparseRows):
+        fits = pool.is_valid() and pool.n_columns == width and is_narrow(pool)
+        fits = fits and _is_finite(pool.data)
+    elif metric.name == "precomputed":
+        fits = pool.ndim == 1 and pool.dtype == np.int64 and width is not None
+        fits = fits and bool(((pool >= 0) & (pool < width)).all())
+    else:
+        fits = pool.dtype == np.float64 and pool.ndim == 2 and pool.shape[1] == width
+        fits = fits and _is_finite(pool)
+    _require(fits, "its pool does not fit the rest")
+
+
+def _is_finite(values: NDArray[Any]) -> bool:
+    return bool(np.isfinite(values).all() and np.abs(values).max(initial=0) <= LARGEST)
+
+
+def check_scores(arrays: Arrays, pool: int, n: int) -> None:
+    """One score for each row of the pool, of the subset and, where they are known, of all."""
+    sizes = {"pool.scores": pool, "subset.scores": min(n, SUBSET), "scores": n}
+    there = [name for name in sizes if name in arrays]
+    rows = arrays["pool.rows"]
+    fits = (
+        {"pool.scores", "subset.scores"} <= set(there)
+        and all(arrays[name].shape == (sizes[name],) for name in there)
+        and all(arrays[name].dtype == np.float64 for name in there)
+        and all(_is_finite(arrays[name]) for name in there)
+        and rows.shape == (pool,)
+        and rows.dtype == np.int64
+        and bool((rows[1:] > rows[:-1]).all())
+        and 0 <= rows[0] <= rows[-1] < n
+    )
+    _require(fits, "its scores do not fit the rest")
+
+
+def check_points(arrays: Arrays, pool: int, n: int, d: int) -> None:
+    """The coordinates of the pool and of the training rows that stand for all."""
+    for name, size in (("pool", pool), ("subset", min(n, SUBSET))):
+        points = arrays[f"{name}.points"]
+        fits = points.shape == (size, d) and points.dtype == np.float64 and _is_finite(points)
+        _require(fits, f"its {name} has no points")
+
+
+def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
+    """One row of parameters, one sample, one scale and one weight for each model."""
+    _require(_shapes_fit(models, d), "its models do not fit together")
+    # Parameters may have any size: those of an ellipse are inverse squares of lengths.
+    finite = _is_finite(models.points) and bool(np.isfinite(models.params).all())
+    usable = np.isfinite(models.scale) & (models.scale > 0)
+    usable &= np.isfinite(models.weight) & (models.weight >= 0)
+    _require(finite and usable.all() and models.weight.max() > 0, "its models have bad values")
+    if models.family is custom:
+        return  # `check_same_family` asks whether it knows these models
+    k, p = models.samples.shape[1], models.params.shape[1]
+    _require(models.family.sample_size(d) == k, "its models do not fit the family")
+    with np.errstate(all="ignore"):
+        solved = models.family.solve(np.zeros((1, k, d)))[0]
+    _require(solved.shape[-1] == p, "its models do not fit the family")
+
+
+def _shapes_fit(models: ModelSet, d: int) -> bool:
+    m, floats = len(models), (models.params, models.points, models.scale, models.weight)
+    if not m or models.params.ndim != 2 or models.samples.ndim != 2:
+        return False
+    samples, k = models.samples, models.samples.shape[1]
+    distinct = len(np.unique(samples))
+    return (
+        samples.shape == (m, k)
+        and samples.dtype == np.int64
+        and bool((samples >= 0).all())
+        # In each sample; so k and d are no larger than what was read.
+        and distinct >= k >= 1
+        and models.points.shape == (distinct, d)
+        and models.scale.shape == models.weight.shape == (m,)
+        and all(array.dtype == np.float64 for array in floats)
+    )

@@ -1,0 +1,121 @@
+"""A fitted model is a value: everything that scoring needs, and nothing that computes.
+
+Estimators hold it as `fitted_`. Model files, pickles, Dask workers and GPUs all take this value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from .._kernels import trees
+from ..bands import Bands
+from ..forest import PooledForest
+from ..membership import SampleMembership
+from ..models import ModelSet
+from ..preferences import Preferences
+from ..protocols import Floats, Ints, Kernel
+
+SigmaSource = Literal["given", "estimated", "guessed"]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedEmbedding:
+    """The models that points are described by, and how a distance becomes a preference."""
+
+    models: tuple[ModelSet, ...]
+    """one set for each family"""
+    kernel: Kernel
+    membership: SampleMembership | None
+    """None if points may prefer the models that they are a sample of"""
+    sigma: float
+    sigma_source: SigmaSource
+    n_degenerate: int
+    """minimal samples that determined no model"""
+    bands: tuple[Bands, ...] | None = None
+    """for each family, where they were measured; not saved"""
+
+    @property
+    def n_models(self) -> int:
+        """The number of models of all families."""
+        return sum(len(part) for part in self.models)
+
+    @cached_property
+    def preferences(self) -> Preferences:
+        """Maps validated rows to sparse preferences."""
+        return Preferences(self.models, self.kernel, self.membership)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedForest:
+    """A forest, the embedding before it if there is one, and the training rows that questions
+    asked later need."""
+
+    forest: PooledForest
+    """metric, pool and trees"""
+    embedding: FittedEmbedding | None
+    """None for a forest on the rows themselves"""
+    key: int
+    """of the stream that all randomness of the fit came from"""
+    n_training: int
+    pool_numbers: Ints
+    """which training rows are the pool, ascending"""
+    pool_scores: Floats
+    """their anomaly scores"""
+    pool_points: Floats | None
+    """their coordinates, with an embedding"""
+    subset: Any
+    """the training rows, or 50,000 that stand for them, in the form that is scored; None where
+    they are not kept"""
+
+    @property
+    def holds_all(self) -> bool:
+        """Whether the pool is all training rows."""
+        return len(self.pool_numbers) == self.n_training
+
+    @property
+    def has_null(self) -> bool:
+        """Whether random points are comparable with training points: neither prefers models for
+        being a sample of them, and no distance exceeds 1."""
+        embedding = self.embedding
+        return (
+            embedding is not None
+            and embedding.membership is not None
+            and self.forest.metric.empty_rows
+        )
+
+    @property
+    def points(self) -> Floats:
+        """(pool, d) the coordinates of the pool."""
+        if self.pool_points is None:
+            raise AttributeError("a forest without models of structures has no points.")
+        return self.pool_points
+
+    def rows_to_score(self, X: Any) -> Any:
+        """Validated X in the form that engines score."""
+        return X if self.embedding is not None else self.forest.rows_of(X)
+
+    def ceiling(self) -> float:
+        """The score of a row that descends but is far from every seed.
+
+        Rows without any preference score more by convention, which would split the scores of
+        anomalies in two.
+        """
+        score = np.empty(1)
+        lengths = self.forest.trees.path_lengths(np.ones((1, len(self.forest.pool))))
+        trees.scores(lengths, self.forest.trees.normaliser, score)
+        return float(score[0])
+
+    def for_scoring(self) -> FittedForest:
+        """The same without what only questions about the training rows need."""
+        embedding = self.embedding
+        return replace(
+            self,
+            embedding=None if embedding is None else replace(embedding, bands=None),
+            pool_scores=self.pool_scores[:0],
+            pool_points=None,
+            subset=None,
+        )

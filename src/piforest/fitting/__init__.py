@@ -1,0 +1,12 @@
+"""The steps of a fit: models from points, then a forest from the pool."""
+
+from .embedding import EmbeddingParameters, fit_embedding
+from .forest import ForestParameters, empty_trees, fit_forest
+
+__all__ = [
+    "EmbeddingParameters",
+    "ForestParameters",
+    "empty_trees",
+    "fit_embedding",
+    "fit_forest",
+]

@@ -1,0 +1,83 @@
+"""Which points belong to a model's minimal sample, by their content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ._kernels.preferences import find_contents
+from ._random import mix
+from .models import ModelSet
+from .protocols import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class SampleMembership:
+    """For each distinct row of any minimal sample, the models that it is a sample of.
+
+    Rows are identified by their content, not by their number, so that equal rows are treated
+    alike and a training row like a new one.
+    """
+
+    words: Any
+    """(c,) ascending, a 64-bit word for each distinct content"""
+    points: Floats
+    """(c, d)"""
+    starts: Ints
+    """(c + 1,)"""
+    columns: Ints
+    """the models of each content, ascending"""
+
+    def of(self, X: Floats) -> tuple[Ints, Ints]:
+        """Where the models of each row of X begin and end in `columns`."""
+        first, last = np.empty((2, len(X)), np.int64)
+        find_contents(_bits(X), self.words, self._contents, self.starts, first, last)
+        return first, last
+
+    @cached_property
+    def _contents(self) -> Any:
+        return _bits(self.points)
+
+
+def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
+    """The index of all models; those of several families are numbered consecutively."""
+    points = np.concatenate([part.points for part in models])
+    # Of each point once: all samples together may be a thousand times as large.
+    words, chosen, content = np.unique(
+        _content_words(points), return_index=True, return_inverse=True
+    )
+    content, contents, columns, first = content.astype(np.int32), [], [], 0
+    for part in models:
+        rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
+        contents.append(content[: len(part.points)][rows])
+        columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
+        content, first = content[len(part.points) :], first + len(part)
+    each = np.concatenate(contents)
+    # Stable, so that the models of a content stay in ascending order.
+    order = np.argsort(each, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(words))))
+    return SampleMembership(words, points[chosen], starts, np.concatenate(columns)[order])
+
+
+def first_occurrences(X: Floats) -> Bools:
+    """(n,) True for the first row of each content: repeated points are no evidence."""
+    first = np.zeros(len(X), np.bool_)
+    first[np.unique(_content_words(X), return_index=True)[1]] = True
+    return first
+
+
+def _content_words(X: Floats) -> Any:
+    """A 64-bit word for the content of each row."""
+    words = np.zeros(len(X), np.uint64)
+    for column in _bits(X).T:
+        words = mix(words, column)
+    return words
+
+
+def _bits(X: Floats) -> Any:
+    """(n, d) floats as 64-bit words; -0 counts as 0."""
+    return np.ascontiguousarray(X + 0.0).view(np.uint64)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from piforest._random import Stream
+from piforest.families import get_family
+from piforest.membership import first_occurrences, sample_membership
+from piforest.models import ModelSet, draw_models
+from piforest.sampling import get_sampler
+
+
+def drawn(family, X, n_models=60):
+    return draw_models(X, get_family(family), get_sampler("uniform"), n_models, Stream(3))[0]
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_the_models_of_a_row_are_those_whose_sample_holds_an_equal_row(d):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (50, d)).astype(float)  # many equal rows, and zeros
+    models = [drawn("line", X), drawn("hyperplane", X, 30)]
+    membership = sample_membership(models)
+    rows = np.concatenate([X, -X, X + 0.5])
+    rows[0] = -0.0
+    starts, ends = membership.of(rows)
+    for row, start, end in zip(rows, starts, ends):
+        expected, offset = [], 0
+        for part in models:
+            holds = [(X[sample] == row).all(axis=1).any() for sample in part.samples]
+            expected += [offset + j for j in np.flatnonzero(holds)]
+            offset += len(part)
+        assert sorted(set(membership.columns[start:end].tolist())) == expected
+
+
+def test_a_word_that_is_shared_does_not_make_rows_equal(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    membership = sample_membership([drawn("line", X)])
+    # A row with the hash of the first content, but with other coordinates.
+    membership.points[0] += 1.0
+    vars(membership).pop("_contents", None)
+    starts, ends = membership.of(membership.points[:1] - 1.0)
+    assert starts[0] == ends[0] == 0
+
+
+def test_the_first_of_equal_rows_is_marked():
+    X = np.array([[1.0, 2], [0.0, 1], [1.0, 2], [-0.0, 1], [3.0, 3]])
+    assert first_occurrences(X).tolist() == [True, True, False, False, True]
+
+
+def test_an_index_of_samples_is_far_smaller_than_the_samples():
+    rng, m, k = np.random.default_rng(0), 400, 200
+    points = rng.normal(size=(k + 50, k))
+    samples = np.array([rng.permutation(len(points))[:k] for _ in range(m)])
+    ones = np.ones(m)
+    models = ModelSet(get_family("hyperplane"), np.zeros((m, 2 * k)), samples, points, ones, ones)
+    tracemalloc.start()
+    membership = sample_membership([models])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(membership.columns) == m * k
+    assert peak < 10e6 < samples.size * k * 8 / 10
