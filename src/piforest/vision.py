@@ -269,6 +269,11 @@ def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
     -------
     ndarray of uint8 of shape (h, w, 3)
         RGB, rotated as its EXIF orientation says.
+
+    Examples
+    --------
+    >>> from piforest.vision import read_image
+    >>> left = read_image("left.jpg")  # doctest: +SKIP
     """
     cv2 = _opencv()
     if not Path(path).exists():

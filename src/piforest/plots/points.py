@@ -127,6 +127,14 @@ def plot_truth(
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> from piforest.datasets import make_lines
+    >>> from piforest.plots import plot_truth
+    >>> X, y = make_lines(3, random_state=0, return_X_y=True)
+    >>> plot_truth(X, y).get_xlabel()
+    'x'
     """
     names = column_names(X)
     rows, labels = validate_rows("y", X, y)
@@ -167,6 +175,14 @@ def plot_comparison(
     Returns
     -------
     matplotlib Figure
+
+    Examples
+    --------
+    >>> from piforest.datasets import make_lines
+    >>> from piforest.plots import plot_comparison
+    >>> X, y = make_lines(3, random_state=0, return_X_y=True)
+    >>> len(plot_comparison(X, y, {"height": X[:, 1]}, {"height": 0.5}).axes)
+    3
     """
     plt = pyplot()
     if not methods:

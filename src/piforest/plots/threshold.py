@@ -66,6 +66,15 @@ def plot_threshold(
     -------
     matplotlib Axes
         The axes of the histogram.
+
+    Examples
+    --------
+    >>> from piforest import PreferenceIsolationForest
+    >>> from piforest.datasets import make_lines
+    >>> from piforest.plots import plot_threshold
+    >>> X = make_lines(3, random_state=0).data
+    >>> plot_threshold(PreferenceIsolationForest("line", random_state=0).fit(X)).get_xlabel()
+    'anomaly score'
     """
     check_detector("plot_threshold", detector)
     if scores is None:
