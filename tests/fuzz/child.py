@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import selectors
 import subprocess
 import sys
@@ -16,9 +17,11 @@ class Child:
 
     def __init__(self, work, *seed):
         self.errors = open(work / "errors", "w+")  # noqa: SIM115
+        path = os.pathsep.join(filter(None, sys.path))
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fuzz.worker", str(work), *map(str, seed)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+            env={**os.environ, "PYTHONPATH": path},
         )  # fmt: skip
         self.lines = b""
         self.selector = selectors.DefaultSelector()

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import scipy.io
 
 from colmap_files import put_colmap
-from piforest import PIF, PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines, make_plane_pair
 from piforest.io.tables import Table, write_table
 
@@ -98,7 +98,7 @@ def _models(folder):
         for name, detector in {
             "default": PreferenceIsolationForest("line", n_models=30, **small),
             "several": PreferenceIsolationForest(["line", "circle"], n_models=30, **small),
-            "paper": PIF("circle", sigma=0.02, n_models=30, **small),
+            "paper": PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=30, **small),
             "dense": VoronoiForest("euclidean", **small),
         }.items():
             detector.fit(X)
