@@ -7,6 +7,7 @@ import selectors
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 # Seconds for one input, and for a child to start.
 PATIENCE, START = 30, 300
@@ -17,11 +18,13 @@ class Child:
 
     def __init__(self, work, *seed):
         self.errors = open(work / "errors", "w+")  # noqa: SIM115
-        path = os.pathsep.join(filter(None, sys.path))
+        # The child finds this package, and whatever the parent finds.
+        paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fuzz.worker", str(work), *map(str, seed)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-            env={**os.environ, "PYTHONPATH": path},
+            env=environment,
         )  # fmt: skip
         self.lines = b""
         self.selector = selectors.DefaultSelector()

@@ -179,10 +179,10 @@ def test_an_interruption_while_writing_leaves_no_partial_file(lines, tmp_path, c
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("sent", "code", "told"),
+    ("sent", "code", "message"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
-def test_a_signal_ends_a_run_with_its_code_and_no_file(sent, code, told, tmp_path):
+def test_a_signal_ends_a_run_with_its_code_and_no_file(sent, code, message, tmp_path):
     np.save(tmp_path / "many.npy", np.random.default_rng(0).normal(size=(200_000, 3)))
     command = [sys.executable, "-m", "piforest", "detect", "many.npy", "--family", "plane",
                "--out", "scores.csv", "--plot", "p.png", "--model", "m.pif"]  # fmt: skip
@@ -192,7 +192,7 @@ def test_a_signal_ends_a_run_with_its_code_and_no_file(sent, code, told, tmp_pat
     assert "200,000 in columns" in running.stdout.readline()  # the work begins
     running.send_signal(sent)
     _, err = running.communicate(timeout=120)
-    assert (running.returncode, err) == (code, f"piforest: {told}\n")
+    assert (running.returncode, err) == (code, f"piforest: {message}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["many.npy"]
 
 
