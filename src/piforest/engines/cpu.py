@@ -115,6 +115,8 @@ class CpuEngine(LocalEngine):
     ) -> Iterator[Any]:
         """function(block) for blocks of rows, in threads; results in order."""
         starts = range(0, len(rows), size)
+        if len(starts) == 1:
+            return iter([function(rows)])
         blocks = ((rows[start : start + size],) for start in self._tracked(starts, name))
         return in_threads(function, blocks, self.n_jobs, len(starts))
 

@@ -12,7 +12,7 @@ import numpy as np
 from .._random import Stream
 from ..protocols import Floats, RowLayout
 from ..typing import RandomStateLike
-from ._formula import residuals_by_formula
+from ._formula import compiled_formula, residuals_of
 from ._null import null_by_layout
 
 PLANE = RowLayout("points", ("x", "y"))
@@ -124,7 +124,16 @@ class Family:
 
     def residuals(self, X: Floats, params: Floats) -> Any:
         """(n, d), (m, p) to distances (n, m); tensors to tensors on their own device."""
-        return residuals_by_formula(self, X, params)
+        if not isinstance(X, np.ndarray):
+            return residuals_of(self, X, params)
+        prepared = getattr(self, "prepared", None)
+        theta = np.ascontiguousarray((params if prepared is None else prepared(params)).T)
+        fast = compiled_formula(self, X.shape[1], len(theta))
+        if fast is None:
+            return residuals_of(self, X, params)
+        out = np.empty((len(X), len(params)))
+        fast(np.ascontiguousarray(X, np.float64), theta, out)
+        return out
 
     def null_rows(self, X: Floats, n: int, stream: Stream) -> Floats:
         """(n, d) rows like those of X, but without structure."""

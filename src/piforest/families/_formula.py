@@ -21,25 +21,9 @@ def prepared_params(family: Any, params: Any) -> Floats:
     return params if prepared is None else np.asarray(prepared(params), np.float64)
 
 
-def residuals_by_formula(family: Any, X: Any, params: Any) -> Any:
-    """Residuals (n, m) of X (n, d) to models (m, p), in the namespace of X.
-
-    NumPy arrays are measured by compiled code, with the bits that NumPy would give.
-    """
-    if is_tensor(X):
-        return residuals_of(family, X, params)
-    theta = np.ascontiguousarray(prepared_params(family, params).T)
-    X = np.ascontiguousarray(X, np.float64)
-    fast = _compiled(family, X.shape[1], len(theta))
-    if fast is None:
-        return residuals_of(family, X, params)
-    out = np.empty((len(X), len(params)))
-    fast(X, theta, out)
-    return out
-
-
 @lru_cache(maxsize=256)
-def _compiled(family: Any, d: int, p: int) -> Callable[..., None] | None:
+def compiled_formula(family: Any, d: int, p: int) -> Callable[..., None] | None:
+    """A function (X (n, d), theta (p, m), out (n, m)); None for what cannot be compiled."""
     from ._compile import compiled  # not before it is needed: it imports numba
 
     return compiled(family.formula, d, p)
