@@ -269,6 +269,14 @@ def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
     -------
     ndarray of uint8 of shape (h, w, 3)
         RGB, rotated as its EXIF orientation says.
+
+    Examples
+    --------
+    >>> import cv2, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "grey.png"
+    >>> _ = cv2.imwrite(str(path), np.full((4, 6), 9, np.uint8))
+    >>> read_image(path).shape
+    (4, 6, 3)
     """
     cv2 = _opencv()
     if not Path(path).exists():

@@ -61,12 +61,14 @@ def write_report(
         Numbers of the rows; by default from 1.
     images : two array-likes of shape (h, w) or (h, w, 3), or None, default=None
         The images of matches (x1, y1, x2, y2).
-    title, source, date : str, default=""
+    title, source : str, default=""
         Texts for the head of the page; `source` also names the downloads.
     command : str, default=""
         The command that was run.
     seconds : float or None, default=None
         How long it took.
+    date : str, default=""
+        A date for the head of the page.
 
     Raises
     ------
