@@ -24,11 +24,12 @@ test: .venv/.setup  ## run all tests
 test-skipped: .venv/.setup  ## run what the last `make test` skipped; without PIFOREST_DATA no data tests
 	$(BIN)/python -m pytest -n auto --no-skips $(if $(PIFOREST_DATA),,-m "not data") @.pytest_cache/d/skipped/tests.txt
 
-lint: .venv/.setup  ## style, types, layers
+lint: .venv/.setup  ## style, types, layers, docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_docstrings.py
 
 bench: .venv/.setup  ## CPU time and memory, as ratios to what one would pick instead
 	$(BIN)/python benchmarks/run.py $(if $(ONLY),--only "$(ONLY)")
@@ -52,3 +53,9 @@ clean:  ## remove the environment and all caches
 .venv/.setup: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,dev]'
 	touch $@ .venv/.demo
+
+N ?= 2000
+SEED ?= 0
+.PHONY: fuzz
+fuzz: .venv/.setup  ## N inputs that are nearly right, for every reader, model files and commands
+	PYTHONPATH=tests $(BIN)/python -m fuzz --inputs $(N) --seed $(SEED)

@@ -11,6 +11,7 @@ import piforest
 
 # Parameters and results that may be anything, and why.
 MAY_BE_ANY = {
+    "changes": "options of the maker of a scene",
     "fit_params": "what a subclass's fit takes",
     "options": "what the class behind a name takes",
     "fit_resample": "X_kept, or a pair with y_kept, of the types that came in",

@@ -46,7 +46,7 @@ def _require(holds: Any, law: str) -> None:
         raise BrokenLaw(law)
 
 
-def check_family(family: Any, X: Any = None) -> list[str]:
+def check_family(family: str | ModelFamily, X: ArrayLike | None = None) -> list[str]:
     """Test the laws of model families.
 
     Parameters
@@ -67,12 +67,21 @@ def check_family(family: Any, X: Any = None) -> list[str]:
     Raises
     ------
     BrokenLaw
-        At the first law that does not hold, with its words.
+        At the first law that does not hold.
+
+    Examples
+    --------
+    >>> from piforest.checks import check_family
+    >>> check_family("line")
+    ["rows are stable: a row's residuals do not depend on its block"]
     """
-    family = _lawful(resolve_family, family)
+    return [_check_family(_lawful(resolve_family, family), X)]
+
+
+def _check_family(family: ModelFamily, rows: ArrayLike | None) -> str:
     rng = np.random.default_rng(0)
     _check_layout(family)
-    X = _points(family, X, rng)
+    X = _points(family, rows, rng)
     k = _check_members(family, *X.shape)
     _check_words(family, X)
     samples = X[np.array([rng.choice(len(X), k, replace=False) for _ in range(60)])]
@@ -104,7 +113,7 @@ def check_family(family: Any, X: Any = None) -> list[str]:
         np.array_equal(family.residuals(probes, theta), R),
         "residuals must not depend on what was solved before: keep no state.",
     )
-    return [remark]
+    return remark
 
 
 def _lawful(function: Any, *arguments: Any) -> Any:

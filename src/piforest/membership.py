@@ -45,22 +45,22 @@ class SampleMembership:
 
 def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     """The index of all models; those of several families are numbered consecutively."""
-    points, words, contents, columns, first, known = [], [], [], [], 0, 0
+    points = np.concatenate([part.points for part in models])
+    # Of each point once: all samples together may be a thousand times as large.
+    words, chosen, content = np.unique(
+        _content_words(points), return_index=True, return_inverse=True
+    )
+    content, contents, columns, first = content.astype(np.int32), [], [], 0
     for part in models:
         rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
-        points.append(part.points)
-        # Of each point once: all samples together may be a thousand times as large.
-        words.append(_content_words(part.points)[rows])
-        contents.append(known + rows)
+        contents.append(content[: len(part.points)][rows])
         columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
-        first += len(part)
-        known += len(part.points)
-    word, model = np.concatenate(words), np.concatenate(columns)
-    order = np.lexsort((model, word))
-    word, model = word[order], model[order]
-    starts = np.flatnonzero(np.append(True, word[1:] != word[:-1]))
-    distinct = np.concatenate(points)[np.concatenate(contents)[order[starts]]]
-    return SampleMembership(word[starts], distinct, np.append(starts, len(model)), model)
+        content, first = content[len(part.points) :], first + len(part)
+    each = np.concatenate(contents)
+    # Stable, so that the models of a content stay in ascending order.
+    order = np.argsort(each, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(words))))
+    return SampleMembership(words, points[chosen], starts, np.concatenate(columns)[order])
 
 
 def first_occurrences(X: Floats) -> Bools:

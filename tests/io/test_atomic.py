@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -198,21 +200,35 @@ def test_a_name_as_long_as_the_system_allows_can_be_written(tmp_path):
     assert names(tmp_path) == [path.name]
 
 
-@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="needs a disk of its own")
-def test_a_disk_that_is_full_names_the_file_and_keeps_the_old_one(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no file system can be mounted here")
+@contextmanager
+def small_disk(folder):
+    """A folder for 64 kB: a file system of its own where one can be mounted, else a limit of this
+    process; and what writing more there says."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
+    if shutil.which("mount") and not subprocess.run(mount, capture_output=True).returncode:
+        try:
+            yield "No space left on device"
+        finally:
+            subprocess.run(["umount", folder], check=True)
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, before[1]))
     try:
-        (disk / "result").write_text("before")
+        yield "File too large"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits")
+def test_a_disk_that_is_full_names_the_file_and_keeps_the_old_one(tmp_path):
+    with small_disk(tmp_path) as told:
+        (tmp_path / "result").write_text("before")
         with (
-            pytest.raises(OSError, match=r"cannot write .*result: No space left on device\."),
-            whole_file(disk / "result") as file,
+            pytest.raises(OSError, match=rf"cannot write .*result: {told}\."),
+            whole_file(tmp_path / "result") as file,
         ):
             file.write(bytes(100_000))
-        assert (disk / "result").read_text() == "before"
-        assert names(disk) == ["result"]
-    finally:
-        subprocess.run(["umount", disk], check=True)
+        assert (tmp_path / "result").read_text() == "before"
+        assert names(tmp_path) == ["result"]

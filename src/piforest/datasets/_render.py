@@ -15,6 +15,7 @@ from sklearn.utils import Bunch
 from .._random import Stream
 from .._validation import check_box, check_integer, check_not_below_zero, check_share, check_sizes
 from ..protocols import Floats, Ints
+from ..typing import RandomStateLike
 
 Rng = np.random.Generator
 Sizes = int | Sequence[int]
@@ -25,6 +26,7 @@ P = ParamSpec("P")
 
 
 def uniform(size: int, rng: Rng, low: Floats, high: Floats) -> Floats:
+    """(size, d) rows, uniform between low and high (d,)."""
     return np.asarray(rng.uniform(low, high, (size, len(low))))
 
 
@@ -66,6 +68,11 @@ def synthetic_scene(
         Rows are matches or segments for this family, and the noise is in every column. The
         stream has the same name.
 
+    Returns
+    -------
+    function
+        A decorator.
+
     Examples
     --------
     >>> @synthetic_scene("crosses")
@@ -100,7 +107,7 @@ def _render(
     sizes: Any,
     noise: float,
     anomaly_share: float,
-    random_state: Any,
+    random_state: RandomStateLike,
     return_X_y: bool,
     as_frame: bool,
     box: Box | None = None,

@@ -9,13 +9,13 @@ few, the models of chance drown them, and no number of models helps.
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 
 from .._random import Stream
 from .._validation import check_choice, check_flag, check_integer
 from ..protocols import Floats
+from ..typing import RandomStateLike
 from ._render import Box, Drawing, Rng, Sizes, Structure, synthetic_scene
 
 
@@ -27,7 +27,7 @@ def make_ellipses(
     noise: float = 0.005,
     anomaly_share: float = 0.3,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -57,7 +57,7 @@ def make_parabolas(
     noise: float = 0.005,
     anomaly_share: float = 0.3,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -93,7 +93,7 @@ def make_polynomials(
     noise: float = 0.005,
     anomaly_share: float = 0.3,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -129,7 +129,7 @@ def make_regressions(
     noise: float = 0.02,
     anomaly_share: float = 0.3,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -172,7 +172,7 @@ def make_piecewise_laws(
     noise: float = 0.01,
     anomaly_share: float = 0.4,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:

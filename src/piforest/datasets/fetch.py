@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import resources
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,11 @@ def file_hashes() -> dict[str, str]:
 
 
 def fetch_adelaidermf(
-    base_url: str, names: Any = None, *, folder: Any = None, progressbar: bool = False
+    base_url: str,
+    names: str | Sequence[str] | None = None,
+    *,
+    folder: str | PathLike[str] | None = None,
+    progressbar: bool = False,
 ) -> Path:
     """Download the files of AdelaideRMF and return the folder that holds them.
 
@@ -28,9 +34,26 @@ def fetch_adelaidermf(
     fetched again; a wrong or broken download leaves no file behind. The tests
     download from a server on the same machine: no public one has been tried.
 
-    names: which sets, all 38 without it.
-    folder: where to put them; without it where `load_adelaidermf` looks for them.
-    progressbar: show one for each file (needs tqdm).
+    Parameters
+    ----------
+    base_url : str
+        The folder on a server.
+    names : str, sequence of str or None, default=None
+        Which sets; all 38 if None.
+    folder : str, path or None, default=None
+        Where to put them; where `load_adelaidermf` looks for them if None.
+    progressbar : bool, default=False
+        Show one for each file (needs tqdm).
+
+    Returns
+    -------
+    Path
+        The folder that holds the files.
+
+    Examples
+    --------
+    >>> from piforest.datasets import fetch_adelaidermf
+    >>> fetch_adelaidermf("https://server/folder", "barrsmith")  # doctest: +SKIP
     """
     pooch = _pooch()
     wanted = list(ADELAIDERMF) if names is None else [names] if isinstance(names, str) else names

@@ -14,6 +14,7 @@ import numpy as np
 from .._random import Stream
 from .._validation import check_integer
 from ..protocols import Floats
+from ..typing import RandomStateLike
 from ._render import Drawing, Rng, Sizes, as_bunch, documents, synthetic_scene
 from .stereo import _CAMERA, _HEIGHT, _WIDTH, _rotation, make_motion_pair
 
@@ -29,7 +30,7 @@ def make_affine_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -53,7 +54,7 @@ def make_similarity_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -77,7 +78,7 @@ def make_translation_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -100,7 +101,7 @@ def make_affine_motion_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -128,7 +129,7 @@ def make_essential_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.3,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Any:
@@ -172,7 +173,7 @@ def make_rotation_pair(
     sizes: Sizes = 60,
     noise: float = 0.001,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -199,7 +200,7 @@ def make_rigid_matches(
     sizes: Sizes = 60,
     noise: float = 0.01,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -222,7 +223,7 @@ def make_similarity3d_matches(
     sizes: Sizes = 60,
     noise: float = 0.01,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -245,7 +246,7 @@ def make_translation3d_matches(
     sizes: Sizes = 60,
     noise: float = 0.01,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -268,7 +269,7 @@ def make_segments(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:

@@ -18,6 +18,7 @@ from sklearn.utils import Bunch
 
 from .._random import Stream
 from .._validation import check_choice, check_integer, check_share
+from ..typing import RandomStateLike
 from ._render import as_bunch
 from .resample import redraw
 
@@ -55,7 +56,19 @@ Geometric Model Fitting", ICCV 2011."""
 
 
 def data_folder() -> Path:
-    """Where published sets are looked for: PIFOREST_DATA, else a folder in the user's cache."""
+    """Get the folder where published sets are looked for.
+
+    Returns
+    -------
+    Path
+        What PIFOREST_DATA names, else a folder in the user's cache.
+
+    Examples
+    --------
+    >>> from piforest.datasets import data_folder
+    >>> data_folder().is_absolute()
+    True
+    """
     named = os.environ.get("PIFOREST_DATA")
     if named:
         return Path(named)
@@ -64,7 +77,18 @@ def data_folder() -> Path:
 
 
 def list_datasets() -> list[str]:
-    """All published sets that the loaders know, whether or not their files are there."""
+    """List the published sets that the loaders know, whether or not their files are there.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from piforest.datasets import list_datasets
+    >>> "circle3" in list_datasets()
+    True
+    """
     return [*SYNTHETIC2D, *ADELAIDERMF]
 
 
@@ -73,19 +97,40 @@ def load_synthetic2d(
     *,
     anomaly_share: float = 0.5,
     n_samples: int | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Any:
-    """One of the paper's seven 2D sets, with anomalies drawn anew.
+    """Load one of the paper's seven 2D sets; anomalies are drawn anew.
 
-    Only the structured points are published. Anomalies are uniform in their
-    bounding box, as many as make up `anomaly_share` of all points. With n_samples,
-    the structured points too are drawn anew, on the published structures and with
-    their noise, so that there are n_samples points in all.
+    Only the structured points are published. Anomalies are uniform in their bounding box.
 
-    Returns a Bunch with data (n, 2), target (n,): 0 for anomalies, else the number
-    of the structure; family and sigma, the noise of the structured points.
+    Parameters
+    ----------
+    name : str
+        The name of the set, such as "circle3"; see `list_datasets`.
+    anomaly_share : float, default=0.5
+        Anomalies over all points.
+    n_samples : int or None, default=None
+        If given, the structured points too are drawn anew, on the published structures and with
+        their noise, so that there are n_samples points in all.
+    random_state : int, RandomState, Generator or None, default=None
+        The seed of what is drawn.
+    return_X_y : bool, default=False
+        Return (data, target) in place of a Bunch.
+    as_frame : bool, default=False
+        pandas objects in place of arrays.
+
+    Returns
+    -------
+    Bunch
+        data (n, 2); target (n,): 0 for anomalies, else the number of the structure; family;
+        sigma, the noise of the structured points.
+
+    Examples
+    --------
+    >>> from piforest.datasets import load_synthetic2d
+    >>> X, y = load_synthetic2d("circle3", random_state=0, return_X_y=True)  # doctest: +SKIP
     """
     check_choice("name", name, list(SYNTHETIC2D))
     check_share("anomaly_share", anomaly_share)
@@ -114,12 +159,28 @@ def load_synthetic2d(
 
 
 def load_adelaidermf(name: str, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """One of the 38 labelled image pairs of AdelaideRMF.
+    """Load one of the 38 labelled image pairs of AdelaideRMF.
 
-    Returns a Bunch with data (n, 4), rows (x1, y1, x2, y2) in pixels; target (n,):
-    0 for anomalies, else the number of the structure; quality (n,), the score of
-    each SIFT match, and images, the two pictures, both None where they were not
-    published (johnsona, johnsonb); family.
+    Parameters
+    ----------
+    name : str
+        The name of the pair; see `list_datasets`.
+    return_X_y : bool, default=False
+        Return (data, target) in place of a Bunch.
+    as_frame : bool, default=False
+        pandas objects in place of arrays.
+
+    Returns
+    -------
+    Bunch
+        data (n, 4), rows (x1, y1, x2, y2) in pixels; target (n,): 0 for anomalies, else the
+        number of the structure; quality (n,), the score of each SIFT match, and images, both
+        None where they were not published (johnsona, johnsonb); family.
+
+    Examples
+    --------
+    >>> from piforest.datasets import load_adelaidermf
+    >>> X, y = load_adelaidermf("johnsona", return_X_y=True)  # doctest: +SKIP
     """
     check_choice("name", name, list(ADELAIDERMF))
     parts = _read(name, _from_table if name in _WITHOUT_IMAGES else _from_mat)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._validation import check_integer
 from ..protocols import Floats
+from ..typing import RandomStateLike
 from ._render import Box, Drawing, Rng, Sizes, Structure, synthetic_scene
 
 
@@ -19,7 +18,7 @@ def make_lines(
     noise: float = 0.01,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -46,7 +45,7 @@ def make_circles(
     noise: float = 0.01,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -72,7 +71,7 @@ def make_stair(
     noise: float = 0.005,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -99,7 +98,7 @@ def make_star(
     noise: float = 0.01,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -123,7 +122,7 @@ def make_circle_scene(
     noise: float = 0.01,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:

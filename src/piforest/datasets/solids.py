@@ -9,12 +9,11 @@ anomalies lie on one by chance that even the true spheres or cylinders give a RO
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._validation import check_flag, check_integer, check_not_below_zero
 from ..protocols import Floats
+from ..typing import RandomStateLike
 from ._render import Drawing, Rng, Sizes, synthetic_scene, uniform
 
 _XYZ = ["x", "y", "z"]
@@ -28,7 +27,7 @@ def make_planes(
     sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -54,7 +53,7 @@ def make_spheres(
     sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -85,7 +84,7 @@ def make_cylinders(
     sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -127,7 +126,7 @@ def make_cones(
     sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:
@@ -166,7 +165,7 @@ def make_subspaces(
     sizes: Sizes = 100,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Drawing:

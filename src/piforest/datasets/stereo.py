@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._random import Stream
 from .._validation import check_integer
 from ..protocols import Floats
+from ..typing import RandomStateLike
 from ._render import Rng, Sizes, as_bunch, checked, documents
 
 _HEIGHT, _WIDTH = 480, 640
@@ -42,7 +43,7 @@ def make_plane_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.3,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Any:
@@ -79,7 +80,7 @@ def make_motion_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.3,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Any:

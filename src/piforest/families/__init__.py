@@ -20,7 +20,6 @@ from .._registry import Registry
 from .._validation import check_positive
 from ..protocols import Floats, ModelFamily, RowLayout
 from ._family import Family, Scene
-from ._formula import prepared_params
 from ._null import null_by_layout
 
 if TYPE_CHECKING:
@@ -28,19 +27,14 @@ if TYPE_CHECKING:
     from .learned import LearnedFamily
 
 __all__ = [
-    "FAMILIES",
     "Family",
     "LearnedFamily",
     "Scene",
-    "extent",
     "from_functions",
     "get_family",
     "layout_of",
     "list_families",
     "null_rows",
-    "prepared_params",
-    "resolve_family",
-    "spread",
 ]
 
 # In the order of the documentation.
@@ -77,12 +71,41 @@ FAMILIES = Registry(
 
 
 def list_families() -> list[str]:
-    """The names that `family=` takes."""
+    """List the names that `family=` takes.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from piforest.families import list_families
+    >>> "homography" in list_families()
+    True
+    """
     return FAMILIES.names()
 
 
 def get_family(name: str, **options: Any) -> ModelFamily:
-    """A family by its name, with its own options."""
+    """Get a family by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_families()`.
+    **options : dict
+        The options of the family, such as solver of "fundamental".
+
+    Returns
+    -------
+    ModelFamily
+
+    Examples
+    --------
+    >>> from piforest.families import get_family
+    >>> get_family("subspace", dimension=3).sample_size(8)
+    4
+    """
     family: ModelFamily = FAMILIES.get(name, **options)
     return family
 
@@ -151,13 +174,29 @@ def spread(X: Floats) -> float:
     return size if size > 0 else float(np.sqrt(np.mean(np.var(X, axis=0))))
 
 
-def layout_of(family: Any) -> RowLayout:
-    """What the columns of a row are for a family; points if it does not declare it."""
+def layout_of(family: ModelFamily) -> RowLayout:
+    """Get the row layout of a family: what its columns are.
+
+    Parameters
+    ----------
+    family : ModelFamily
+
+    Returns
+    -------
+    RowLayout
+        That of points in any number of columns if the family declares none.
+
+    Examples
+    --------
+    >>> from piforest.families import get_family, layout_of
+    >>> layout_of(get_family("homography")).columns
+    ('x1', 'y1', 'x2', 'y2')
+    """
     layout: RowLayout = getattr(family, "layout", None) or RowLayout()
     return layout
 
 
-def null_rows(family: Any, X: Floats, n: int, stream: Stream) -> Floats:
+def null_rows(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Floats:
     """Rows like those of X, but without structure: by the family's own `null_rows`, else by its
     layout.
 
@@ -181,6 +220,15 @@ def null_rows(family: Any, X: Floats, n: int, stream: Stream) -> Floats:
     Returns
     -------
     rows : array (n, d)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from piforest.families import get_family, null_rows
+    >>> from piforest.protocols import Stream
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> null_rows(get_family("line"), X, 5, Stream(0)).shape
+    (5, 2)
     """
     own = getattr(family, "null_rows", None)
     if own is not None:

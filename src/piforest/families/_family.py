@@ -11,6 +11,7 @@ import numpy as np
 
 from .._random import Stream
 from ..protocols import Floats, RowLayout
+from ..typing import RandomStateLike
 from ._formula import residuals_by_formula
 from ._null import null_by_layout
 
@@ -58,6 +59,7 @@ class Scene:
 
     @property
     def function(self) -> Callable[..., Any]:
+        """What draws the scene."""
         if callable(self.maker):
             return self.maker
         from .. import datasets
@@ -65,7 +67,7 @@ class Scene:
         function: Callable[..., Any] = getattr(datasets, self.maker)
         return function
 
-    def make(self, random_state: Any = None, **changes: Any) -> Any:
+    def make(self, random_state: RandomStateLike = None, **changes: Any) -> Any:
         """The data set, a Bunch with data, target and sigma; `changes` replace options."""
         usual = {"n_structures": self.n_structures, "anomaly_share": 0.4}
         options = {**usual, **self.options, **changes}
@@ -75,7 +77,7 @@ class Scene:
         made["sigma"] *= self.spread
         return made
 
-    def on_one_model(self, n: int = 40, random_state: Any = 0) -> Floats:
+    def on_one_model(self, n: int = 40, random_state: RandomStateLike = 0) -> Floats:
         """(n, d) rows that lie exactly on one model."""
         options = {"n_structures": 1, "sizes": n, "anomaly_share": 0.0}
         parameters = signature(self.function).parameters
@@ -97,22 +99,27 @@ class Family:
 
     @property
     def layout(self) -> RowLayout:
+        """What the columns of a row are."""
         return RowLayout()
 
     @property
     def n_features(self) -> int | None:
+        """The number of columns; None for any."""
         return None if self.layout.columns is None else len(self.layout.columns)
 
     @property
     def max_models(self) -> int:
+        """The largest number of models of one minimal sample."""
         return 1
 
     @property
     def symmetries(self) -> frozenset[str]:
+        """What the residuals are invariant under."""
         return frozenset({"translation", "rotation", "scale"})
 
     @property
     def scene(self) -> Scene | None:
+        """A synthetic scene that shows the family."""
         return None
 
     def residuals(self, X: Floats, params: Floats) -> Any:

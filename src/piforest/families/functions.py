@@ -55,6 +55,11 @@ def from_functions(
         (m, p) to (n, m), which is faster. False: one at a time, in a loop. None: each is tried
         on a few, and called one at a time where both would do and do not agree.
 
+    Returns
+    -------
+    FunctionFamily
+        To be passed as `family`.
+
     Examples
     --------
     Parabolas y = a x^2 + b x + c through three points, measured along y:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import clone, is_classifier, is_outlier_detector, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector, is_regressor
 
 from .._validation import check_integer
 from ..protocols import Bools, Floats, RowLayout
@@ -112,7 +112,7 @@ class LearnedFamily:
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: BaseEstimator,
         sample_size: int = 20,
         target: int = -1,
         codimension: int | None = None,
@@ -136,16 +136,20 @@ class LearnedFamily:
 
     @property
     def name(self) -> str:
+        """ "learned" and the class of the estimator."""
         return f"learned {type(_last(self._estimator)).__name__}"
 
     @property
     def layout(self) -> RowLayout:
+        """What the columns of a row are."""
         return RowLayout() if self._unsupervised else RowLayout("table", target=self._target)
 
     def sample_size(self, d: int) -> int:
+        """The rows that a model is learned from."""
         return self._size
 
     def codimension(self, d: int) -> int:
+        """Columns minus the dimension of a structure."""
         if self._codimension is not None:
             return self._codimension
         if self._kind == "density":
@@ -195,6 +199,7 @@ class LearnedFamily:
         )
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
+        """Samples (s, k, d) to parameters (s, 1, k d), which are the samples, and valid (s, 1)."""
         params = np.array(samples, np.float64, order="C").reshape(len(samples), -1)
         valid = ~has_repeats(samples)
         for i in np.flatnonzero(valid):
@@ -206,6 +211,7 @@ class LearnedFamily:
         return params[:, None], valid[:, None]
 
     def residuals(self, X: Floats, params: Floats) -> Floats:
+        """(n, d), (m, k d) to distances (n, m)."""
         R = np.empty((len(X), len(params)))
         if R.size == 0:
             return R

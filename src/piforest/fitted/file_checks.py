@@ -57,7 +57,7 @@ def check_header(header: dict[str, Any]) -> None:
         "feature_names": isinstance(names, list)
         and all(isinstance(name, str) for name in names)
         and len(names) in (0, d),
-        "n_jobs": threads is None or (_is_whole(threads) and abs(threads) <= _MAX_THREADS),
+        "n_jobs": threads is None or (_is_whole(threads) and 1 <= abs(threads) <= _MAX_THREADS),
         "pool": isinstance(header["pool"], dict)
         and (header["pool"]["layout"] == "dense" or _is_count(header["pool"]["n_columns"])),
     }
@@ -140,6 +140,9 @@ def check_pool(pool: Any, metric: Metric, n_models: int | None, d: int | None) -
     else:
         fits = pool.dtype == np.float64 and pool.ndim == 2 and pool.shape[1] == width
         fits = fits and _is_finite(pool)
+    entries = pool.data if isinstance(pool, SparseRows) else pool
+    if getattr(metric, "non_negative", False):
+        fits = fits and bool((entries >= 0).all())
     _require(fits, "its pool does not fit the rest")
 
 
@@ -178,9 +181,9 @@ def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     _require(_shapes_fit(models, d), "its models do not fit together")
     # Parameters may have any size: those of an ellipse are inverse squares of lengths.
     finite = _is_finite(models.points) and bool(np.isfinite(models.params).all())
-    usable = np.isfinite(models.scale) & (models.scale > 0)
-    usable &= np.isfinite(models.weight) & (models.weight >= 0)
-    _require(finite and usable.all() and models.weight.max() > 0, "its models have bad values")
+    usable = _is_finite(models.scale) and bool((models.scale > 0).all())
+    usable = usable and _is_finite(models.weight) and bool((models.weight >= 0).all())
+    _require(finite and usable and models.weight.max() > 0, "its models have bad values")
     if models.family is custom:
         return  # `check_same_family` asks whether it knows these models
     k, p = models.samples.shape[1], models.params.shape[1]

@@ -120,7 +120,9 @@ def plot_truth(
     --------
     >>> from piforest.datasets import make_lines
     >>> from piforest.plots import plot_truth
-    >>> ax = plot_truth(*make_lines(3, random_state=0, return_X_y=True))
+    >>> X, y = make_lines(3, random_state=0, return_X_y=True)
+    >>> plot_truth(X, y).get_xlabel()
+    'x'
     """
     names = common.column_names(X)
     rows, labels = common.validate_rows("y", X, y)
@@ -164,12 +166,11 @@ def plot_comparison(
 
     Examples
     --------
-    >>> from sklearn.ensemble import IsolationForest
     >>> from piforest.datasets import make_lines
     >>> from piforest.plots import plot_comparison
     >>> X, y = make_lines(3, random_state=0, return_X_y=True)
-    >>> scores = -IsolationForest(random_state=0).fit(X).score_samples(X)
-    >>> figure = plot_comparison(X, y, {"isolation forest": scores}, {"isolation forest": 0.5})
+    >>> len(plot_comparison(X, y, {"height": X[:, 1]}, {"height": 0.5}).axes)
+    3
     """
     plt = common.pyplot()
     if not methods:

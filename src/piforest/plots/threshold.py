@@ -63,7 +63,8 @@ def plot_threshold(
     >>> from piforest.datasets import make_lines
     >>> from piforest.plots import plot_threshold
     >>> X = make_lines(3, random_state=0).data
-    >>> ax = plot_threshold(PreferenceIsolationForest("line", random_state=0).fit(X))
+    >>> plot_threshold(PreferenceIsolationForest("line", random_state=0).fit(X)).get_xlabel()
+    'anomaly score'
     """
     common.check_detector("plot_threshold", detector)
     if scores is None:

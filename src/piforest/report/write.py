@@ -61,14 +61,16 @@ def write_report(
         Numbers of the rows; by default from 1.
     images : two array-likes of shape (h, w) or (h, w, 3), or None, default=None
         The images of matches (x1, y1, x2, y2).
-    title, source : str, default=""
-        Texts for the head of the page; `source` also names the downloads.
+    title : str, default=""
+        The title of the page.
+    source : str, default=""
+        Where the points come from; names the downloads too.
     command : str, default=""
         The command that was run.
     seconds : float or None, default=None
         How long it took.
     date : str, default=""
-        A date for the head of the page.
+        The date to show.
 
     Raises
     ------

@@ -157,6 +157,23 @@ def test_a_parquet_file_keeps_types_nulls_and_metadata(tmp_path):
         table.numbers(["when"])
 
 
+def test_flags_and_bytes_of_a_parquet_file_are_no_numbers(tmp_path):
+    columns = {
+        "x": pa.array([1.0, 2.0, 3.0]),
+        "flag": pa.array([True, None, False]),
+        "raw": pa.array([b"1", b"2", b"3"]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert table.numeric() == ["x"]
+    write_table(tmp_path / "b.parquet", with_scores(table, np.ones(3), 0))
+    assert pq.read_table(tmp_path / "b.parquet").select(list(columns)).equals(pa.table(columns))
+    write_table(tmp_path / "a.csv", table.select(["x", "flag"]))
+    assert (tmp_path / "a.csv").read_text() == "x,flag\n1.0,1\n2.0,\n3.0,0\n"
+    with pytest.raises(ValueError, match=r"row 1 of column 'raw' is b'1', not a number"):
+        write_table(tmp_path / "a.npy", table)
+
+
 def test_text_becomes_numbers_in_parquet_where_nothing_is_lost(tmp_path):
     (tmp_path / "a.csv").write_text("id,x,code,note\n1,1.5,007,a\n2,,008,\n")
     table = read_table(tmp_path / "a.csv")

@@ -139,6 +139,7 @@ BAD = {
     "the same name": (4, "property float x", "two of the name 'x'"),
     "a property of nothing": (2, "comment", "has a line 'property float x'"),
     "another line": (2, "elements", "has a line 'elements'"),
+    "a name in another encoding": (3, "property float \udcfc", r"has a line 'property float "),
     "too large a number": (4, "property char k", "200"),
     "no vertices": (2, "element corner 2", "has no vertices"),
     "none of them": (2, "element vertex 0", "has no vertices"),
@@ -151,7 +152,7 @@ def test_a_bad_header_is_one_clear_line(case, tmp_path):
     path = tmp_path / "a.ply"
     lines = [*HEAD, "end_header", "1.5 200", "2.5 7", ""]
     lines[at] = line
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(lines), errors="surrogateescape")
     with pytest.raises(ValueError, match=what) as raised:
         read_table(path)
     assert str(raised.value).startswith(str(path))

@@ -14,7 +14,7 @@ import torch
 
 from ..._registry import overrides_consistently
 from ..._validation import warn_user
-from ...families import prepared_params
+from ...families._formula import prepared_params
 from ...models import ModelSet
 from ...residuals import residual_blocks
 

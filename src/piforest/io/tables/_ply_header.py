@@ -76,6 +76,8 @@ def _parsed(lines: list[str]) -> tuple[str, tuple[str, ...], tuple[Element, ...]
             case [] | ["comment" | "obj_info", *_]:
                 comments.extend([line] if words else [])
                 continue
+            case _ if any("\udc80" <= letter <= "\udcff" for letter in line):
+                raise ValueError(f"its header has a line {line[:80]!r}")
             case ["format", kind, "1.0"] if kind in (ASCII, *ORDERS):
                 format = kind
                 continue

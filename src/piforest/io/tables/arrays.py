@@ -73,7 +73,8 @@ def _plain(column: NDArray[Any]) -> NDArray[Any]:
     if column.dtype.kind == "S":
         return np.char.decode(column, "utf-8", "replace")
     wide = column.dtype.kind == "f" and column.dtype.itemsize > 8
-    return column.astype(np.float64 if wide else column.dtype.newbyteorder("="), copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is infinite then is refused later
+        return column.astype(np.float64 if wide else column.dtype.newbyteorder("="), copy=False)
 
 
 def _member(path: Path, file: BinaryIO, array: str | None) -> NDArray[Any]:

@@ -83,7 +83,7 @@ def _of_any_number(table: Table, numeric: list[str], family: Families | int) -> 
 def _counts_rows(table: Table, name: str) -> bool:
     """Whether a column has integers and the name of a counter, or counts from 0 or 1."""
     values = table.numbers([name])[:, 0]
-    if not np.array_equal(values, np.rint(values)):
+    if np.isnan(values).any() or not np.array_equal(values, np.rint(values)):
         return False
     from_one = values - table.first_row + 1
     counts = any(np.array_equal(from_one, np.arange(k, k + len(values))) for k in (0, 1))

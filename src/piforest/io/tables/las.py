@@ -136,8 +136,26 @@ class writer:
                 continue  # X, Y, Z were copied, without rounding again
             if name in _COLOURS and table.columns[name].dtype == np.uint8:
                 values = values.astype(np.uint16) * 257  # LAS has 16 bits a colour
-            points[self.words.get(name, name)] = values
+            self._put(table, name, points, values)
         self.out.write_points(points)
+
+    def _put(self, table: Table, name: str, points: Any, values: NDArray[Any]) -> None:
+        """Set a dimension, which may hold fewer numbers than the column: whole ones, few bits."""
+        word, where = self.words.get(name, name), f"column {name!r}"
+        try:
+            with np.errstate(invalid="ignore"):
+                points[word] = values
+            kept = np.asarray(points[word])
+            fits = np.isfinite(values) if name in _POINTS else _same(kept, values)
+            if fits.all():
+                return
+            k = int(np.argmin(fits))
+            where, why = f"row {table.first_row + k} of {where}", f"is {values[k]}"
+        except OverflowError:
+            why = "has numbers that are too large"
+        raise ValueError(
+            f"{table.source}: {where} {why}, which a LAS file cannot hold there; write a .csv file."
+        )
 
     def close(self) -> None:
         self.out.close()
@@ -155,6 +173,10 @@ class writer:
             self.header.set_version_and_point_format(
                 laspy.header.Version.from_str(version), coloured
             )
+
+
+def _same(kept: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.asarray((kept == values) | ((kept != kept) & (values != values)))
 
 
 def _new_header(laspy: Any, table: Table) -> Any:

@@ -71,7 +71,8 @@ def _images(database: Any) -> dict[str, int]:
     found = database.execute("SELECT name, image_id FROM images").fetchall()
     for name, number in found:
         if not (isinstance(name, str) and _is_number(number, _PAIRS)):
-            raise sqlite3.DatabaseError(f"its table images has an image {name!r} {number!r}")
+            said = f"{name!r:.40} {number!r:.40}"
+            raise sqlite3.DatabaseError(f"its table images has an image {said}")
     return dict(found)
 
 

@@ -124,6 +124,9 @@ def _numpy(pa: Any, column: Any) -> NDArray[Any]:
         values = np.empty(len(column), object)
         values[:] = column.to_pylist()
         return values
+    if pa.types.is_boolean(kind) and column.null_count:
+        lost = column.is_null().to_numpy()
+        return np.ma.masked_array(column.fill_null(False).to_numpy(), lost)  # type: ignore[no-untyped-call]
     array: NDArray[Any] = column.to_numpy()
     return array
 

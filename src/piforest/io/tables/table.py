@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -161,8 +162,9 @@ class Table:
             if column.dtype.kind in "OUS":
                 self._parsed[name] = self._parse(name, column)
             elif column.dtype.kind in "iufb":
-                filled = np.ma.filled(np.ma.asarray(column, dtype=np.float64), np.nan)
-                self._parsed[name] = np.asarray(filled)
+                with np.errstate(invalid="ignore"):  # a NaN may be one that signals
+                    values = np.ma.asarray(column, dtype=np.float64)
+                self._parsed[name] = np.asarray(np.ma.filled(values, np.nan))
             else:
                 raise ValueError(
                     f"{self.source}: column {name!r} holds {column.dtype}, not numbers."
@@ -192,6 +194,8 @@ def number(cell: Any, decimal: str = ".") -> float:
     if cell is None:
         return float("nan")
     if not isinstance(cell, str):
+        if not isinstance(cell, Real) or isinstance(cell, bool):  # float would take bytes too
+            raise ValueError(f"{cell!r} is not a number")
         return float(cell)
     try:
         # float reads 1_000, which no other program does.
