@@ -272,8 +272,11 @@ def read_image(path: str | PathLike[str]) -> NDArray[np.uint8]:
 
     Examples
     --------
-    >>> from piforest.vision import read_image
-    >>> left = read_image("left.jpg")  # doctest: +SKIP
+    >>> import cv2, pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "grey.png"
+    >>> _ = cv2.imwrite(str(path), np.full((4, 6), 9, np.uint8))
+    >>> read_image(path).shape
+    (4, 6, 3)
     """
     cv2 = _opencv()
     if not Path(path).exists():

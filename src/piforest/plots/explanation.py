@@ -12,16 +12,7 @@ from ..explain import Explanation, Nearby
 from ..protocols import Floats
 from ..structures import Structure
 from ..typing import RowsLike
-from ._common import (
-    GREY,
-    add_legend,
-    axes_for,
-    check_detector,
-    column_names,
-    draw_rows,
-    finish_axes,
-    validate_rows,
-)
+from . import _common as common
 from .structures import drawn_columns, outlines, style_of
 
 if TYPE_CHECKING:
@@ -80,13 +71,13 @@ def plot_explanation(
     >>> detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
     >>> ax = plot_explanation(detector, X, int(detector.scores_.argmax()))
     """
-    check_detector("plot_explanation", detector)
+    common.check_detector("plot_explanation", detector)
     if not hasattr(detector, "explain"):
         raise ValueError(
             f"plot_explanation needs a detector with structures, {type(detector).__name__} has "
             "none; PreferenceIsolationForest has."
         )
-    full, names = np.asarray(X, np.float64), column_names(X, detector)
+    full, names = np.asarray(X, np.float64), common.column_names(X, detector)
     at = _validate_row(row, len(full))
     explanation = detector.explain(_one_row(X, at))[0]
     structures = [detector.structures_[near.structure] for near in explanation.nearest]
@@ -98,9 +89,9 @@ def plot_explanation(
         raise ValueError(
             f"X has {full.shape[1]} columns: select two or three to draw, such as columns=(0, 1)."
         )
-    drawn, _ = validate_rows("X", drawn, np.zeros(len(drawn)))
-    axes: Axes = axes_for(drawn, ax, (6, 5))
-    draw_rows(axes, drawn, c=GREY, alpha=_alpha(drawn), zorder=1)
+    drawn, _ = common.validate_rows("X", drawn, np.zeros(len(drawn)))
+    axes: Axes = common.axes_for(drawn, ax, (6, 5))
+    common.draw_rows(axes, drawn, c=common.GREY, alpha=_alpha(drawn), zorder=1)
     training = len(full) == detector.fitted_.n_training
     for near, each in zip(explanation.nearest, structures):
         lines = outlines(each, full) if columns is None else []
@@ -109,8 +100,8 @@ def plot_explanation(
     name = f"row {at}" if row_name is None else row_name
     _draw_row(axes, drawn[at], name)
     title = _decision(name, explanation) if title is None else title
-    finish_axes(axes, title, names if labels is None else labels)
-    add_legend(axes, 1)
+    common.finish_axes(axes, title, names if labels is None else labels)
+    common.add_legend(axes, 1)
     return axes
 
 
@@ -125,7 +116,7 @@ def _draw_structure(
         # The label belongs to the outline, if there is one.
         named = {} if lines else {"label": label}
         alpha = min(1.0, 2 * _alpha(members))
-        draw_rows(ax, members, n, c=colour, alpha=alpha, zorder=2, **named)
+        common.draw_rows(ax, members, n, c=colour, alpha=alpha, zorder=2, **named)
     elif not lines:
         ax.plot([], [], "o", color=colour, label=label)
     for k, line in enumerate(lines):

@@ -10,17 +10,7 @@ import numpy as np
 from .._validation import check_integer
 from ..protocols import Floats
 from ..typing import RowsLike
-from ._common import (
-    SCORES,
-    add_colour_bar,
-    axes_for,
-    check_detector,
-    check_drawable,
-    colour_limits,
-    column_names,
-    finish_axes,
-    marker_size,
-)
+from . import _common as common
 from .structures import outlines
 
 if TYPE_CHECKING:
@@ -81,19 +71,19 @@ def plot_heatmap(
     >>> detector = PreferenceIsolationForest("line", random_state=0).fit(X)
     >>> ax = plot_heatmap(detector, resolution=40, structures=True)
     """
-    check_detector("plot_heatmap", detector)
+    common.check_detector("plot_heatmap", detector)
     check_integer("resolution", resolution, 2)
     _check_plane(detector)
     points = _training_points(detector) if X is None else np.asarray(X, np.float64)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"plot_heatmap takes X (n, 2), got shape {points.shape}.")
-    check_drawable("X", points)
-    axes: Axes = axes_for(points, ax)
+    common.check_drawable("X", points)
+    axes: Axes = common.axes_for(points, ax)
     x, y, scores = _grid_scores(detector, points, resolution)
-    low, high = colour_limits(scores)
+    low, high = common.colour_limits(scores)
     box = (x[0], x[-1], y[0], y[-1])
     image = axes.imshow(
-        scores, cmap=SCORES, vmin=low, vmax=high, extent=box, origin="lower",
+        scores, cmap=common.SCORES, vmin=low, vmax=high, extent=box, origin="lower",
         interpolation="bilinear", aspect="auto", zorder=0,
     )  # fmt: skip
     level = detector.threshold_
@@ -104,10 +94,10 @@ def plot_heatmap(
         _draw_structures(axes, detector, points)
     axes.set_xlim(box[:2])
     axes.set_ylim(box[2:])
-    finish_axes(axes, title, column_names(X, detector))
+    common.finish_axes(axes, title, common.column_names(X, detector))
     if colorbar:
         marked = level if threshold and low < level < high else None
-        add_colour_bar(axes, image, scores, marked, "anomaly score")
+        common.add_colour_bar(axes, image, scores, marked, "anomaly score")
     return axes
 
 
@@ -139,7 +129,7 @@ def _grid_scores(detector: Any, points: Floats, resolution: int) -> tuple[Floats
 def _draw_points(ax: Any, points: Floats) -> None:
     """Draw black points with a white edge, visible on every colour."""
     chosen = np.unique(np.linspace(0, len(points) - 1, _MAX_POINTS).round().astype(int))
-    size = marker_size(len(chosen))
+    size = common.marker_size(len(chosen))
     ax.scatter(*points[chosen].T, s=size, c="black", edgecolors="white", linewidths=0.4, zorder=2)
 
 

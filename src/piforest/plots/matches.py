@@ -10,19 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..protocols import Floats
 from ..typing import RowsLike
-from ._common import (
-    ANOMALOUS,
-    BACKGROUND,
-    NORMAL,
-    RASTERIZED,
-    add_colour_bar,
-    add_legend,
-    check_2d,
-    check_drawable,
-    new_axes,
-    pyplot,
-    score_colours,
-)
+from . import _common as common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,18 +69,18 @@ def plot_matches(
             "plot_matches takes X (n, 4) and values (n,), got shapes "
             f"{rows.shape} and {scores.shape}."
         )
-    check_drawable("X", rows)
-    check_drawable("values", scores)
+    common.check_drawable("X", rows)
+    common.check_drawable("values", scores)
     pixels = None if images is None else _validate_images(images)
-    axes: Axes = new_axes(_figure_size(pixels, rows)) if ax is None else ax
-    check_2d(axes)
+    axes: Axes = common.new_axes(_figure_size(pixels, rows)) if ax is None else ax
+    common.check_2d(axes)
     offset = _draw_images(axes, pixels, rows)
     if truth:
         scores = (scores == 0).astype(float)
-        labels = pyplot().matplotlib.colors.ListedColormap([NORMAL, ANOMALOUS])
+        labels = common.pyplot().matplotlib.colors.ListedColormap([common.NORMAL, common.ANOMALOUS])
         colours = {"cmap": labels, "vmin": 0.0, "vmax": 1.0}
     else:
-        colours = score_colours(scores, threshold)
+        colours = common.score_colours(scores, threshold)
     lines = _draw_lines(axes, rows, scores, offset, colours, threshold)
     axes.set_title(title, fontsize=10)
     axes.set_xticks([])
@@ -100,15 +88,18 @@ def plot_matches(
     if truth and colorbar:
         _add_label_legend(axes, int(scores.sum()), len(scores))
     elif colorbar:
-        add_colour_bar(axes, lines, scores, threshold)
+        common.add_colour_bar(axes, lines, scores, threshold)
     return axes
 
 
 def _add_label_legend(ax: Any, wrong: int, n: int) -> None:
-    named = ((NORMAL, f"right: {n - wrong:,} matches"), (ANOMALOUS, f"wrong: {wrong:,} matches"))
-    line = pyplot().matplotlib.lines.Line2D
+    named = (
+        (common.NORMAL, f"right: {n - wrong:,} matches"),
+        (common.ANOMALOUS, f"wrong: {wrong:,} matches"),
+    )
+    line = common.pyplot().matplotlib.lines.Line2D
     handles = [line([], [], color=colour, marker="o", label=text) for colour, text in named]
-    add_legend(ax, 2, handles, below=0.5)
+    common.add_legend(ax, 2, handles, below=0.5)
 
 
 def _draw_lines(
@@ -125,8 +116,8 @@ def _draw_lines(
         flagged = values[order] > threshold
         width = np.where(flagged, max(1.1, width), width)
         alpha = np.where(flagged, 0.9, alpha / 2)
-    rasterized = len(X) > RASTERIZED
-    lines = pyplot().matplotlib.collections.LineCollection(
+    rasterized = len(X) > common.RASTERIZED
+    lines = common.pyplot().matplotlib.collections.LineCollection(
         np.stack([first, second], axis=1), lw=width, alpha=alpha, array=values[order],
         rasterized=rasterized, cmap=colours["cmap"], clim=(colours["vmin"], colours["vmax"]),
     )  # fmt: skip
@@ -174,7 +165,7 @@ def _draw_images(ax: Any, images: Any, X: Floats) -> float:
     if images is None:
         (wide, high), (other, up) = _extent(X, [0, 1]), _extent(X, [2, 3])
         offset = 1.04 * wide
-        ax.set_facecolor(BACKGROUND)
+        ax.set_facecolor(common.BACKGROUND)
         ax.set_xlim(min(0.0, float(X[:, 0].min())), offset + other)
         ax.set_ylim(max(high, up), min(0.0, float(X[:, [1, 3]].min())))
         ax.axvline(offset, color="#bbbbbb", lw=0.8)

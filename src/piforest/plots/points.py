@@ -10,19 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..protocols import Floats
 from ..typing import RowsLike
-from ._common import (
-    ANOMALOUS,
-    NORMAL,
-    add_colour_bar,
-    add_legend,
-    axes_for,
-    column_names,
-    draw_rows,
-    finish_axes,
-    pyplot,
-    score_colours,
-    validate_rows,
-)
+from . import _common as common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,18 +63,18 @@ def plot_scores(
     >>> detector = PreferenceIsolationForest("line", random_state=0).fit(X)
     >>> ax = plot_scores(X, detector.scores_, threshold=detector.threshold_)
     """
-    names = column_names(X) if labels is None else labels
-    rows, values = validate_rows("scores", X, scores)
+    names = common.column_names(X) if labels is None else labels
+    rows, values = common.validate_rows("scores", X, scores)
     values = values.astype(np.float64)
-    axes: Axes = axes_for(rows, ax)
+    axes: Axes = common.axes_for(rows, ax)
     order = np.argsort(values, kind="stable")
-    colours = score_colours(values, threshold)
-    drawn = draw_rows(axes, rows[order], c=values[order], **colours)
+    colours = common.score_colours(values, threshold)
+    drawn = common.draw_rows(axes, rows[order], c=values[order], **colours)
     if threshold is not None and rows.shape[1] == 3:
         _draw_flagged(axes, drawn, rows, values, threshold, colours)
-    finish_axes(axes, title, names)
+    common.finish_axes(axes, title, names)
     if colorbar:
-        add_colour_bar(axes, drawn, values, threshold)
+        common.add_colour_bar(axes, drawn, values, threshold)
     return axes
 
 
@@ -136,18 +124,18 @@ def plot_truth(
     >>> plot_truth(X, y).get_xlabel()
     'x'
     """
-    names = column_names(X)
-    rows, labels = validate_rows("y", X, y)
-    axes: Axes = axes_for(rows, ax, (5, 4.5))
+    names = common.column_names(X)
+    rows, labels = common.validate_rows("y", X, y)
+    axes: Axes = common.axes_for(rows, ax, (5, 4.5))
     for chosen, colour, name in (
-        (labels == 0, ANOMALOUS, "anomalous"),
-        (labels > 0, NORMAL, "normal"),
+        (labels == 0, common.ANOMALOUS, "anomalous"),
+        (labels > 0, common.NORMAL, "normal"),
     ):
         if chosen.any():
-            draw_rows(axes, rows[chosen], len(rows), c=colour, label=name)
-    finish_axes(axes, title, names)
+            common.draw_rows(axes, rows[chosen], len(rows), c=colour, label=name)
+    common.finish_axes(axes, title, names)
     if legend:
-        add_legend(axes, 2)
+        common.add_legend(axes, 2)
     return axes
 
 
@@ -184,7 +172,7 @@ def plot_comparison(
     >>> len(plot_comparison(X, y, {"height": X[:, 1]}, {"height": 0.5}).axes)
     3
     """
-    plt = pyplot()
+    plt = common.pyplot()
     if not methods:
         raise ValueError("methods must hold the scores of at least one method, got none.")
     columns = len(methods) + 1

@@ -14,20 +14,7 @@ from ..metrics import as_rows
 from ..protocols import Floats, Ints
 from ..structures import members_of
 from ..typing import RowsLike
-from ._common import (
-    COLOURS,
-    FLAGGED,
-    GREY,
-    add_legend,
-    check_2d,
-    check_detector,
-    check_drawable,
-    draw_rows,
-    finish_axes,
-    new_axes,
-    pyplot,
-    validate_scores,
-)
+from . import _common as common
 from ._mds import mds
 from .points import plot_scores
 
@@ -103,7 +90,7 @@ def plot_preferences(
     >>> detector = PreferenceIsolationForest("line", random_state=0).fit(X)
     >>> ax = plot_preferences(detector, X)
     """
-    check_detector("plot_preferences", detector)
+    common.check_detector("plot_preferences", detector)
     check_choice("kind", kind, ["map", "matrix"])
     if kind == "matrix" and not hasattr(detector, "embedding_"):
         raise ValueError(
@@ -112,16 +99,16 @@ def plot_preferences(
         )
     if detector.forest_.metric.name == "precomputed":
         raise ValueError("plot_preferences compares rows; metric='precomputed' has no rows.")
-    values = validate_scores(detector.anomaly_score(X) if scores is None else scores, X)
+    values = common.validate_scores(detector.anomaly_score(X) if scores is None else scores, X)
     labels = None if y is None else np.asarray(y)
     if labels is not None:
         if labels.shape != values.shape:
             raise ValueError(
                 f"y must have a label for each of {len(values)} rows, got shape {labels.shape}."
             )
-        check_drawable("y", labels)
+        common.check_drawable("y", labels)
     if ax is not None:
-        check_2d(ax)
+        common.check_2d(ax)
     draw = _draw_matrix if kind == "matrix" else _draw_map
     axes: Axes = draw(detector, X, values, labels, ax, title)
     return axes
@@ -135,11 +122,11 @@ def _draw_matrix(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: 
     order = np.lexsort((values, groups.of))
     pixels = _pixels(P[order], groups.of[order])
     if ax is None:
-        ax = new_axes((7, 4.8))
+        ax = common.new_axes((7, 4.8))
     top = float(np.percentile(pixels[pixels > 0], 99)) if (pixels > 0).any() else 1.0
     image = ax.imshow(
         pixels, cmap="Blues", extent=(0, P.shape[1], len(rows), 0), aspect="auto",
-        norm=pyplot().matplotlib.colors.PowerNorm(0.5, 0, top), interpolation="nearest",
+        norm=common.pyplot().matplotlib.colors.PowerNorm(0.5, 0, top), interpolation="nearest",
     )  # fmt: skip
     ax.set_xlabel(f"{P.shape[1]:,} models, by the points that prefer them")
     ax.set_title(title, fontsize=10)
@@ -164,7 +151,7 @@ def _draw_map(detector: Any, X: Any, scores: Floats, y: Any, ax: Any, title: str
     if y is None:
         ax = plot_scores(places, scores[rows], ax, title=title)
     else:
-        ax = ax or new_axes((5.5, 5))
+        ax = ax or common.new_axes((5.5, 5))
         _draw_groups(ax, places, _by_label(y[rows]), title)
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel("first coordinate")
@@ -213,8 +200,8 @@ def _by_label(y: Any) -> _Groups:
 
 def _groups(of: Ints, names: list[str]) -> _Groups:
     none = names[-1] in ("on none", "anomalous")
-    colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
-    return _Groups(of, names, [*colours[:-1], GREY] if none else colours)
+    colours = [common.COLOURS[k % len(common.COLOURS)] for k in range(len(names))]
+    return _Groups(of, names, [*colours[:-1], common.GREY] if none else colours)
 
 
 def _pixels(P: Any, groups: Ints) -> Floats:
@@ -270,7 +257,7 @@ def _draw_scores(ax: Any, scores: Floats, threshold: float) -> None:
     side.set_yticks([])
     side.set_xlabel("score", fontsize=8)
     side.xaxis.set_label_position("top")
-    side.axvline(threshold, color=FLAGGED, lw=1)
+    side.axvline(threshold, color=common.FLAGGED, lw=1)
     side.set_xticks([threshold], [f"{threshold:.3f}"], fontsize=8)
     side.tick_params(axis="x", top=True, bottom=False, labeltop=True, labelbottom=False)
 
@@ -279,6 +266,8 @@ def _draw_groups(ax: Any, places: Floats, groups: _Groups, title: str) -> None:
     for k, (name, colour) in enumerate(zip(groups.names, groups.colours)):
         rows = groups.of == k
         if rows.any():
-            draw_rows(ax, places[rows], len(places), c=colour, label=f"{name}: {rows.sum():,}")
-    finish_axes(ax, title)
-    add_legend(ax, 3)
+            common.draw_rows(
+                ax, places[rows], len(places), c=colour, label=f"{name}: {rows.sum():,}"
+            )
+    common.finish_axes(ax, title)
+    common.add_legend(ax, 3)

@@ -11,16 +11,7 @@ from ..families import layout_of
 from ..protocols import Floats
 from ..structures import Structure
 from ..typing import RowsLike
-from ._common import (
-    COLOURS,
-    GREY,
-    add_legend,
-    axes_for,
-    column_names,
-    draw_rows,
-    finish_axes,
-    validate_rows,
-)
+from . import _common as common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,11 +66,11 @@ def plot_structures(
             "plot_structures takes the training data and a list of structures, not a detector: "
             "plot_structures(X, detector.structures_)."
         )
-    names, full = column_names(X) if labels is None else labels, np.asarray(X, np.float64)
+    names, full = common.column_names(X) if labels is None else labels, np.asarray(X, np.float64)
     drawn = drawn_columns(full, structures)
-    rows, _ = validate_rows("X", drawn, np.zeros(len(drawn)))
+    rows, _ = common.validate_rows("X", drawn, np.zeros(len(drawn)))
     _check_members(structures, len(rows))
-    axes: Axes = axes_for(rows, ax)
+    axes: Axes = common.axes_for(rows, ax)
     rest = np.ones(len(rows), np.bool_)
     for each in structures:
         rest[each.members] = False
@@ -88,20 +79,22 @@ def plot_structures(
         few = {"s": 5} if len(rows) < 1_000 and not lines else {}
         label = f"no structure: {rest.sum():,} points"
         alpha = 0.3 if lines else 0.7
-        draw_rows(axes, rows[rest], len(rows), c=GREY, alpha=alpha, label=label, **few)
+        common.draw_rows(
+            axes, rows[rest], len(rows), c=common.GREY, alpha=alpha, label=label, **few
+        )
     for k, each in enumerate(structures):
         colour, style = style_of(k)
         if len(each.members):
             named = {"label": _label(k, each)} if k < _NAMED else {}
-            draw_rows(axes, rows[each.members], len(rows), c=colour, **named)
+            common.draw_rows(axes, rows[each.members], len(rows), c=colour, **named)
         for line in outlines(each, full):
             axes.plot(*line.T, color=colour, lw=1.0, ls=style)
-    finish_axes(axes, title, names[: rows.shape[1]] if names else None)
+    common.finish_axes(axes, title, names[: rows.shape[1]] if names else None)
     if structures:
         more = len(structures) - _NAMED
         if more > 0:
             axes.plot([], [], " ", label=f"and {more} more")
-        add_legend(axes, 2 if len(structures) < 6 else 3)
+        common.add_legend(axes, 2 if len(structures) < 6 else 3)
     return axes
 
 
@@ -128,7 +121,7 @@ def outlines(structure: Structure, X: Floats) -> list[Floats]:
 
 def style_of(k: int) -> tuple[str, str]:
     """Colour and line style of structure k; where colours repeat, the line style differs."""
-    return COLOURS[k % len(COLOURS)], ("-", "--", ":")[k // len(COLOURS) % 3]
+    return common.COLOURS[k % len(common.COLOURS)], ("-", "--", ":")[k // len(common.COLOURS) % 3]
 
 
 def _label(k: int, structure: Structure) -> str:

@@ -10,17 +10,7 @@ from numpy.typing import ArrayLike
 from .._validation import check_integer
 from ..protocols import Floats
 from ..typing import RowsLike
-from ._common import (
-    BACKGROUND,
-    FLAGGED,
-    KEPT,
-    add_legend,
-    check_2d,
-    check_detector,
-    new_axes,
-    pyplot,
-    validate_scores,
-)
+from . import _common as common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,19 +66,22 @@ def plot_threshold(
     >>> plot_threshold(PreferenceIsolationForest("line", random_state=0).fit(X)).get_xlabel()
     'anomaly score'
     """
-    check_detector("plot_threshold", detector)
+    common.check_detector("plot_threshold", detector)
     if scores is None:
         scores = detector.scores_ if X is None else detector.anomaly_score(X)
-    values = validate_scores(scores, X)
+    values = common.validate_scores(scores, X)
     if bins is None:
         bins = int(np.clip(1.5 * np.sqrt(len(values)), 10, 80))
     check_integer("bins", bins, 2, "bins=None chooses by the number of rows.")
-    axes: Axes = new_axes((6.4, 4.2)) if ax is None else ax
-    check_2d(axes)
+    axes: Axes = common.new_axes((6.4, 4.2)) if ax is None else ax
+    common.check_2d(axes)
     threshold = float(detector.threshold_)
     flagged, null = values > threshold, _null_scores(detector)
     edges = _edges(np.concatenate([values, null, [threshold]]), threshold, bins)
-    for rows, colour, name in ((~flagged, KEPT, "kept"), (flagged, FLAGGED, "flagged")):
+    for rows, colour, name in (
+        (~flagged, common.KEPT, "kept"),
+        (flagged, common.FLAGGED, "flagged"),
+    ):
         label = f"{name}: {rows.sum():,}"
         axes.hist(
             values[rows], list(edges), color=colour, edgecolor="white", linewidth=0.3, label=label
@@ -105,9 +98,9 @@ def plot_threshold(
     axes.set_xlabel("anomaly score")
     axes.set_ylabel("rows")
     axes.set_title(title, fontsize=10)
-    axes.set_facecolor(BACKGROUND)
+    axes.set_facecolor(common.BACKGROUND)
     axes.tick_params(labelsize=8)
-    add_legend(axes, 3, [*axes.get_legend_handles_labels()[0], curve])
+    common.add_legend(axes, 3, [*axes.get_legend_handles_labels()[0], curve])
     return axes
 
 
@@ -144,6 +137,6 @@ def _draw_flagged_counts(ax: Any, scores: Floats, threshold: float) -> Any:
     other.set_ylabel("rows flagged")
     other.tick_params(labelsize=8)
     for each in (ax, other):
-        each.yaxis.set_major_locator(pyplot().MaxNLocator(6, integer=True))
+        each.yaxis.set_major_locator(common.pyplot().MaxNLocator(6, integer=True))
         each.yaxis.set_major_formatter("{x:,.0f}")
     return curve

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..protocols import Floats
-from ._common import (
-    RASTERIZED,
-    SCORES,
-    axes_for,
-    check_detector,
-    column_names,
-    finish_axes,
-    marker_size,
-    pyplot,
-)
+from . import _common as common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,23 +51,23 @@ def plot_tree(
     >>> X = np.random.default_rng(0).normal(size=(27, 2))
     >>> ax = plot_tree(VoronoiForest("euclidean", random_state=0).fit(X))
     """
-    check_detector("plot_tree", forest)
+    common.check_detector("plot_tree", forest)
     pool, flat = _pool(forest), forest.forest_.trees
     if not 0 <= tree < len(flat):
         raise ValueError(f"tree must be from 0 to {len(flat) - 1}, got {tree!r}.")
-    axes: Axes = axes_for(pool, ax, (6, 4.8))
+    axes: Axes = common.axes_for(pool, ax, (6, 4.8))
     _draw_tree(axes, pool, flat, tree)
     axes.margins(0)
-    finish_axes(axes, title, column_names(None, forest))
+    common.finish_axes(axes, title, common.column_names(None, forest))
     return axes
 
 
 def _draw_tree(ax: Any, pool: Floats, flat: Any, tree: int) -> None:
     """Draw the cells of leaves and nodes, the points and the colour bar."""
-    plt = pyplot()
+    plt = common.pyplot()
     leaves, inner = _cells(pool, flat, tree)
     lengths = np.array([depth + flat.depths[size] for _, depth, size in leaves])
-    norm, colours = plt.Normalize(lengths.min(), lengths.max()), plt.get_cmap(f"{SCORES}_r")
+    norm, colours = plt.Normalize(lengths.min(), lengths.max()), plt.get_cmap(f"{common.SCORES}_r")
     order = np.argsort(lengths, kind="stable")
     for letter, k in zip(_letters(len(leaves)), order):
         cell = leaves[k][0]
@@ -85,7 +76,7 @@ def _draw_tree(ax: Any, pool: Floats, flat: Any, tree: int) -> None:
             ax.text(*cell.mean(axis=0), letter, ha="center", va="center", fontsize=9)
     for cell, depth in sorted(inner, key=lambda item: -item[1]):
         ax.plot(*np.vstack([cell, cell[:1]]).T, color="#333333", lw=3.2 / 2**depth)
-    size, rasterized = min(14.0, marker_size(len(pool))), len(pool) > RASTERIZED
+    size, rasterized = min(14.0, common.marker_size(len(pool))), len(pool) > common.RASTERIZED
     ax.scatter(*pool.T, s=size, c="black", linewidths=0, zorder=3, rasterized=rasterized)
     shades = plt.cm.ScalarMappable(norm, colours)
     ax.figure.colorbar(shades, ax=ax, alpha=0.55, shrink=0.8, label="path length h")
