@@ -24,11 +24,11 @@ def test_without_data():
 
 @pytest.mark.parametrize("workers", ["0", "1"])
 @pytest.mark.parametrize(("data", "code"), [("somewhere", 1), ("", 0)])
-def test_a_skipped_data_test_fails_only_where_data_are_said_to_be(tmp_path, data, code, workers):
+def test_a_skipped_data_test_fails_only_if_the_data_folder_is_set(tmp_path, data, code, workers):
     shutil.copy(Path(__file__).parent / "conftest.py", tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = data: needs data\n")
     (tmp_path / "test_it.py").write_text(TEST)
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", workers, "-p", "no:cacheprovider"],
         cwd=tmp_path,
         env={**os.environ, "PIFOREST_DATA": data},
@@ -36,4 +36,4 @@ def test_a_skipped_data_test_fails_only_where_data_are_said_to_be(tmp_path, data
         text=True,
         check=False,
     )
-    assert told.returncode == code, told.stdout
+    assert result.returncode == code, result.stdout

@@ -1,4 +1,4 @@
-"""Numbers that the documents state, and that doctest does not see."""
+"""Numbers in the documents that doctest does not check."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAGES = [
 ]
 
 
-def test_the_readmes_example_is_as_good_as_it_says():
+def test_the_readme_states_the_measured_accuracy_of_its_example():
     X, y = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0, return_X_y=True)
     flagged = PreferenceIsolationForest("line", random_state=0).fit(X).predict(X) == -1
     stated = re.search(r"here, (\d+) % follow no line, and it finds (\d+) %", README)
@@ -38,27 +38,27 @@ def test_the_readmes_example_is_as_good_as_it_says():
     assert [float(share) / 100 for share in stated.groups()] == pytest.approx(measured, abs=0.01)
 
 
-def test_the_readme_has_the_means_of_the_stored_reproduction():
-    # The table of five columns; the one of eleven sets stands above it.
+def test_the_readme_states_the_means_of_the_stored_reproduction():
+    # The table with five columns, below the one with eleven data sets.
     table = re.search(r"PIF l2.*\n.*\n\| here \| (.*) \|\n\| paper \| (.*) \|", README)
     columns = (("synthetic", "pif_l2"), ("synthetic", "pif_jac"), ("synthetic", "pif"),
                ("homography", "pif"), ("fundamental", "pif"))  # fmt: skip
-    for at, (name, method) in enumerate(columns):
+    for i, (name, method) in enumerate(columns):
         path = ROOT / "docs" / "reproduction" / f"auc_{name}.csv"
         rows = list(csv.DictReader(path.read_text().splitlines()))
         mean = next(r for r in rows if (r["dataset"], r["method"]) == ("Mean", method))
         for text, column in zip(table.groups(), ("mean", "published")):
-            assert float(text.split(" | ")[at]) == pytest.approx(float(mean[column]), abs=6e-4)
+            assert float(text.split(" | ")[i]) == pytest.approx(float(mean[column]), abs=6e-4)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page):
+def test_links_are_not_broken(page):
     path = ROOT / page
     for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
         assert (path.parent / target).exists(), target
 
 
-def test_every_picture_on_the_page_is_made_by_the_lines_above_it_and_is_small():
+def test_every_picture_has_its_code_above_it_and_is_small():
     found = runpy.run_path(str(ROOT / "docs" / "make_pictures.py"))["pictures"]()
     assert len(found) >= 10
     for path, code in found:
@@ -69,7 +69,7 @@ def test_every_picture_on_the_page_is_made_by_the_lines_above_it_and_is_small():
         assert not name.startswith("plot_") or name in page, name
 
 
-def test_the_version_is_the_same_everywhere():
+def test_all_files_state_the_same_version():
     import piforest
 
     for page in ("CHANGELOG.md", "CITATION.cff"):

@@ -1,4 +1,4 @@
-"""Model files that mean harm: small ones that would crash, hang or take all memory."""
+"""Malicious model files: small files that would crash, hang or exhaust the memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def saved(tmp_path_factory):
 
 @pytest.fixture
 def refused(saved, tmp_path):
-    """Changes a model and expects one line that names the file and the reason."""
+    """Changes a model and expects an error of one line that names the file and the reason."""
 
     def check(name, reason, change=lambda header, arrays: None):
         header, arrays = read_archive(saved / f"{name}.pif")
@@ -46,10 +46,10 @@ def refused(saved, tmp_path):
         change(header, arrays)
         path = tmp_path / "m.pif"
         write_archive(path, header, arrays, VERSION)
-        with pytest.raises(ValueError, match=reason) as told:
+        with pytest.raises(ValueError, match=reason) as error:
             piforest.load(path)
-        assert str(path) in str(told.value)
-        assert "\n" not in str(told.value)
+        assert str(path) in str(error.value)
+        assert "\n" not in str(error.value)
 
     return check
 
@@ -65,9 +65,9 @@ def put(name, at, value):
     return change
 
 
-def replaced(**arrays):
-    return lambda header, held: held.update(
-        {name.replace("__", "."): array for name, array in arrays.items()}
+def replaced(**new):
+    return lambda header, arrays: arrays.update(
+        {name.replace("__", "."): array for name, array in new.items()}
     )
 
 
@@ -76,7 +76,7 @@ def nodes(model, saved):
 
 
 class TestTrees:
-    """The first value that is wrong is refused, not only a million."""
+    """Values just out of range are rejected, not only very large ones."""
 
     @pytest.mark.parametrize("branching", [2**63 - 1, 2**62, 97, 1])
     def test_a_branching_that_overflows_or_exceeds_the_points_of_a_tree(self, refused, branching):
@@ -99,7 +99,7 @@ class TestTrees:
 
         refused("voronoi", "its trees", change)
 
-    def test_children_as_large_as_a_word(self, refused, saved):
+    def test_children_close_to_the_largest_integer(self, refused, saved):
         children = np.full(nodes("voronoi", saved), 2**63 - 2, np.int64)
         refused("voronoi", "its trees", replaced(forest__first_child=children))
 
@@ -115,11 +115,11 @@ class TestTrees:
     def test_a_seed_one_past_the_pool(self, refused):
         refused("voronoi", "its trees", put("forest.seed", 1, len(X)))
 
-    def test_a_leaf_of_one_point_more_than_a_tree_has(self, refused):
-        most = DETECTORS["voronoi"].max_samples_
-        refused("voronoi", "its trees", put("forest.size", 0, most + 1))
+    def test_a_leaf_with_one_point_more_than_its_tree(self, refused):
+        size = DETECTORS["voronoi"].max_samples_
+        refused("voronoi", "its trees", put("forest.size", 0, size + 1))
 
-    def test_points_of_a_tree_one_more_than_the_pool(self, refused):
+    def test_a_tree_with_one_point_more_than_the_pool(self, refused):
         refused("voronoi", "its trees", set_header(max_samples=len(X) + 1))
 
 
@@ -220,7 +220,7 @@ class TestCosts:
                  "seed": np.full(t, -1, np.int32), "size": np.full(t, 2, np.int32)}  # fmt: skip
         refused("voronoi", "its trees", replaced(**{f"forest__{k}": v for k, v in trees.items()}))
 
-    def test_many_trees_take_smaller_blocks(self):
+    def test_many_trees_are_scored_in_smaller_blocks(self):
         few = VoronoiForest("euclidean", n_estimators=5, random_state=0).fit(X)
         many = VoronoiForest("euclidean", n_estimators=20_000, max_samples=2, random_state=0).fit(X)
         assert few.forest_.block_rows == 256
@@ -228,7 +228,7 @@ class TestCosts:
 
 
 class TestSpecialFiles:
-    def test_a_pipe_is_not_waited_for(self, tmp_path):
+    def test_loading_a_pipe_does_not_block(self, tmp_path):
         os.mkfifo(tmp_path / "pipe.pif")
         result = []
 
@@ -252,8 +252,8 @@ ATTACKS = Path(__file__).parents[1] / "hostile" / "models"
 
 
 @pytest.mark.skipif(not ATTACKS.is_dir(), reason="no stored attacks")
-def test_stored_attacks_end_neither_the_process_nor_the_machine():
-    """Each file that once did harm is refused, or scores, in a process with little memory."""
+def test_stored_attacks_are_harmless():
+    """Each file that once caused harm is rejected, or loads, in a process with limited memory."""
     code = (
         "import sys, glob, numpy as np, piforest\n"
         "for path in sorted(glob.glob(sys.argv[1] + '/*.pif')):\n"
@@ -263,7 +263,7 @@ def test_stored_attacks_end_neither_the_process_nor_the_machine():
         "        assert np.isfinite(s).all() and (s > 0).all() and (s <= 1).all(), path\n"
         "    except (ValueError, OSError) as error:\n"
         "        assert path in str(error), (path, error)\n"
-        "print('held')\n"
+        "print('passed')\n"
     )
 
     def limit():
@@ -273,4 +273,4 @@ def test_stored_attacks_end_neither_the_process_nor_the_machine():
         [sys.executable, "-W", "ignore", "-c", code, str(ATTACKS)],
         capture_output=True, text=True, timeout=300, preexec_fn=limit, check=False,
     )  # fmt: skip
-    assert done.stdout == "held\n", done.stderr[-2000:]
+    assert done.stdout == "passed\n", done.stderr[-2000:]
