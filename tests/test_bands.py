@@ -27,53 +27,52 @@ from piforest.families import extent, get_family, list_families
 from piforest.membership import sample_membership
 from piforest.models import draw_models
 from piforest.sampling import get_sampler
-from piforest.structures import BandCounts
 from scenes import on_one_model
 
 
-def test_bands_are_the_narrowest_widths_that_hold_a_residual():
+def test_bands_are_the_narrowest_widths_that_contain_a_residual():
     rng = np.random.default_rng(0)
     R = rng.exponential(0.2, (50, 7))
     R[0, 0], R[1, 1], R[2, :] = 0.0, np.inf, WIDTHS[:7]
     R[3, :], R[4, :] = np.nextafter(WIDTHS[:7], 1), np.nextafter(WIDTHS[:7], 0)
-    bins, nothing = np.empty(R.shape, np.uint8), np.zeros(50, np.int64)
-    ends = nothing.copy()
+    bins, starts = np.empty(R.shape, np.uint8), np.zeros(50, np.int64)
+    ends = starts.copy()
     ends[5] = 2
-    band_bins(R, WIDTHS, nothing, ends, np.array([1, 4]), bins)
+    band_bins(R, WIDTHS, starts, ends, np.array([1, 4]), bins)
     for i, j in np.ndindex(*R.shape):
-        holding = [b for b, w in enumerate(WIDTHS) if R[i, j] <= w]
+        bands = [b for b, w in enumerate(WIDTHS) if R[i, j] <= w]
         skipped = i == 5 and j in (1, 4)
-        assert bins[i, j] == (NO_BAND if skipped or not holding else holding[-1])
+        assert bins[i, j] == (NO_BAND if skipped or not bands else bands[-1])
     counts = np.zeros((15, 7), np.int32)
     count_bins(bins, np.arange(50), 1, counts)
-    seen = bins != NO_BAND
-    expected = [[np.sum(seen[:, j] & (R[:, j] <= w)) for j in range(7)] for w in WIDTHS]
+    in_band = bins != NO_BAND
+    expected = [[np.sum(in_band[:, j] & (R[:, j] <= w)) for j in range(7)] for w in WIDTHS]
     assert np.array_equal(within(counts), expected)
     count_bins(bins, np.arange(50), -1, counts)
     assert not counts.any()
 
 
-def test_ratios_are_positive_only_where_a_band_is_crowded():
+def test_ratios_are_positive_only_if_a_band_is_dense():
     even = np.zeros((15, 1), np.int64)
     even[:, 0] = np.round(4000 * (WIDTHS - np.append(WIDTHS[1:], 0)))
-    crowded = even.copy()
-    crowded[8, 0] += 200
-    even, crowded = (np.cumsum(counts[::-1], axis=0)[::-1] for counts in (even, crowded))
+    dense = even.copy()
+    dense[8, 0] += 200
+    even, dense = (np.cumsum(counts[::-1], axis=0)[::-1] for counts in (even, dense))
     assert log_likelihood_ratios(even, 1).max() < 1
-    ratios = log_likelihood_ratios(crowded, 1)[:, 0]
+    ratios = log_likelihood_ratios(dense, 1)[:, 0]
     assert ratios.argmax() == 8
     assert ratios[8] > 100
 
 
 @pytest.mark.parametrize("noise", [0.003, 0.01, 0.03])
 @pytest.mark.parametrize(("make", "family"), [(make_lines, "line"), (make_circles, "circle")])
-def test_sigma_is_found_within_a_factor_of_two(make, family, noise):
+def test_sigma_is_estimated_within_a_factor_of_two(make, family, noise):
     X = make(4, sizes=100, noise=noise, anomaly_share=0.4, random_state=5).data
     detector = PreferenceIsolationForest(family, random_state=0, n_estimators=2).fit(X)
     assert 0.5 < detector.sigma_ / noise < 2.2
 
 
-def test_far_points_do_not_move_sigma():
+def test_far_points_do_not_change_sigma():
     X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.4, random_state=5).data
     far = np.concatenate([X, np.random.default_rng(0).uniform(-100, 100, (6, 2))])
     here, there = (
@@ -83,7 +82,7 @@ def test_far_points_do_not_move_sigma():
     assert there == pytest.approx(here, rel=0.5)
 
 
-def test_hardly_any_points_fall_back_with_a_warning():
+def test_sigma_of_very_few_points_is_a_fallback_with_a_warning():
     X = np.random.default_rng(0).normal(size=(4, 2))
     with pytest.warns(
         UserWarning,
@@ -98,7 +97,7 @@ def test_hardly_any_points_fall_back_with_a_warning():
     assert fixed.sigma_source_ == "guessed"
 
 
-def test_sigma_says_where_it_comes_from():
+def test_the_source_of_sigma_is_reported():
     X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.3, random_state=5).data
     detector = PreferenceIsolationForest("line", n_estimators=2, random_state=0)
     assert detector.fit(X).sigma_source_ == "estimated"
@@ -111,40 +110,41 @@ def test_bands_equal_the_naive_ones(name):
     family, X = get_family(name), on_one_model(name, 60)
     X = X + np.random.default_rng(2).normal(0, 0.05 * extent(family, X), X.shape)
     models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
-    own = sample_membership([models])
-    found, table = measure_bands(X, models, own, widths_of(family, X), keep=True)
+    membership = sample_membership([models])
+    found, table = measure_bands(X, models, membership, widths_of(family, X), keep=True)
     R = naive.residuals(name, X, models.params)
     d = X.shape[1]
     widths = extent(family, X) * WIDTHS
-    mine = np.zeros(R.shape, bool)
+    in_sample = np.zeros(R.shape, bool)
     for j, sample in enumerate(models.samples):
-        mine[sample, j] = True
+        in_sample[sample, j] = True
     sigma, width, ratio, gain = naive.bands(
-        R, mine, widths, family.sample_size(d), family.codimension(d)
+        R, in_sample, widths, family.sample_size(d), family.codimension(d)
     )
     assert found.sigma == sigma
     assert np.array_equal(found.half_width, width)
     np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(found.gain, gain, rtol=1e-12, atol=1e-13)
-    threads, no_table = measure_bands(X, models, own, widths, n_jobs=2)
+    threads, no_table = measure_bands(X, models, membership, widths, n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
     assert no_table is None
-    bank = BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
-    assert np.array_equal(table.bins, bank.bins)
-    assert np.array_equal(table.counts, bank.counts)
+    full = full_band_table(X, models, membership)
+    assert np.array_equal(table.bins, full.bins)
+    assert np.array_equal(table.counts, full.counts)
 
 
-def test_the_scale_of_a_model_lies_between_sigma_and_its_own():
+def test_the_adaptive_scale_lies_between_sigma_and_the_scale_of_the_model():
     ratio = np.array([5.0, 2.0, 0.0])
     bands = Bands(0.01, np.array([0.08, 0.005, 0.3]), ratio, ratio / 10)
     assert kernel_scales(bands, "fixed", 0.02).tolist() == [0.02] * 3
     assert kernel_scales(bands, "fixed", None).tolist() == [0.01] * 3
-    own = kernel_scales(bands, "per_model", None)
-    assert own.tolist() == [0.04, 0.0025, 0.01]  # nothing striking: sigma
+    per_model = kernel_scales(bands, "per_model", None)
+    assert per_model.tolist() == [0.04, 0.0025, 0.01]  # no evidence: sigma
     given = kernel_scales(bands, "adaptive", 0.02)
     np.testing.assert_allclose(given, np.sqrt(0.02 * np.array([0.04, 0.0025, 0.02])))
     free = kernel_scales(bands, "adaptive", None)
-    assert (np.abs(np.log(free / own)) < 0.2 * np.abs(np.log(own / (0.01 / 0.75))) + 1e-9).all()
+    distance = np.abs(np.log(per_model / (0.01 / 0.75)))
+    assert (np.abs(np.log(free / per_model)) < 0.2 * distance + 1e-9).all()
     assert model_weights(bands, "none").tolist() == [1.0] * 3
     np.testing.assert_allclose(model_weights(bands, "gain"), (ratio / 10) ** 0.75)
 
@@ -161,7 +161,7 @@ def test_scales_follow_a_power_of_two_to_the_last_bit(power, sigma):
     assert np.array_equal(there, here * factor)
 
 
-def test_a_given_sigma_that_the_data_deny_is_told_with_both_values():
+def test_a_sigma_that_contradicts_the_data_gives_a_warning_with_both_values():
     X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.3, random_state=5).data
     with pytest.warns(UserWarning, match=r"sigma=0\.2 was given, but .* as if it were 0\.0"):
         PreferenceIsolationForest("line", sigma=0.2, n_estimators=2, random_state=0).fit(X)
@@ -170,7 +170,7 @@ def test_a_given_sigma_that_the_data_deny_is_told_with_both_values():
         PreferenceIsolationForest("line", sigma=0.02, n_estimators=2, random_state=0).fit(X)
 
 
-def test_estimate_sigma_is_public_and_repeats_itself():
+def test_estimate_sigma_is_public_and_reproducible():
     X = make_circles(4, sizes=100, noise=0.01, anomaly_share=0.4, random_state=5).data
     sigma = piforest.estimate_sigma(X, "circle", random_state=0)
     assert 0.005 < sigma < 0.02

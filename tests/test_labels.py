@@ -19,14 +19,14 @@ SCORES = st.lists(st.integers(1, 12), min_size=1, max_size=30).map(lambda x: np.
 
 
 @given(SCORES, SCORES)
-def test_p_values_count_the_null_scores_that_are_at_most_the_score(scores, null):
+def test_p_values_count_the_null_scores_up_to_the_score(scores, null):
     expected = [(1 + sum(other <= score for other in null)) / (1 + len(null)) for score in scores]
     np.testing.assert_allclose(rules.p_values(scores, null), expected)
 
 
 @pytest.mark.slow
 @given(SCORES, st.data())
-def test_the_agreeing_threshold_has_the_best_f1(scores, data):
+def test_the_best_f1_threshold_has_the_best_f1_score(scores, data):
     flags = st.lists(st.booleans(), min_size=len(scores), max_size=len(scores))
     anomalous = np.array(data.draw(flags))
     threshold = best_f1_threshold(scores, anomalous)
@@ -39,7 +39,7 @@ def test_the_agreeing_threshold_has_the_best_f1(scores, data):
 
 
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=60).map(lambda x: np.array(x) / 41))
-def test_the_best_cut_maximises_the_expected_f1(p):
+def test_the_best_cut_maximises_the_expected_f1_score(p):
     rate = min(1.0, np.mean(p > 0.3) / 0.7)
     assert rules.anomaly_rate(p) == pytest.approx(rate)
     cut = rules.best_cut(p)
@@ -53,17 +53,17 @@ def test_the_best_cut_maximises_the_expected_f1(p):
     assert expected(cut) == pytest.approx(max(expected(q) for q in [0.0, *p]))
 
 
-def test_a_cut_moves_into_the_next_valley_and_no_other_way():
+def test_a_cut_moves_up_to_the_next_minimum_of_the_density_only():
     rng = np.random.default_rng(0)
     depths = np.concatenate([rng.normal(1, 0.1, 300), rng.normal(2, 0.1, 300)])
-    assert 1.2 < rules.into_valley(depths, 1.1, 0.0) < 1.8
-    assert rules.into_valley(depths, 0.85, 0.9) == 0.85  # still uphill, and the peak too far
-    assert 1.2 < rules.into_valley(depths, 0.85, 1.3) < 1.8  # the peak of the anomalies
-    assert rules.into_valley(depths, 2.2, 0.0) == 2.2  # no valley beyond
-    assert rules.into_valley(np.ones(10), 1.0, 1.0) == 1.0
+    assert 1.2 < rules.move_to_valley(depths, 1.1, 0.0) < 1.8
+    assert rules.move_to_valley(depths, 0.85, 0.9) == 0.85  # the next peak is too far
+    assert 1.2 < rules.move_to_valley(depths, 0.85, 1.3) < 1.8  # the peak of the anomalies
+    assert rules.move_to_valley(depths, 2.2, 0.0) == 2.2  # no minimum beyond
+    assert rules.move_to_valley(np.ones(10), 1.0, 1.0) == 1.0
 
 
-def test_few_flagged_points_are_not_put_to_the_vote():
+def test_few_flagged_points_are_anomalous_if_they_are_far():
     rng = np.random.default_rng(0)
     scores = np.concatenate([rng.uniform(0.5, 0.6, 400), [0.9, 0.91, 0.92]])
     null = rng.uniform(0.7, 1.0, 250)
@@ -83,7 +83,7 @@ def test_null_points_ignore_far_points():
     assert (points.max() < 1.01) & (points.min() > -0.01)
 
 
-# --- on scenes
+# --- on synthetic scenes
 
 SCENES = {
     "line": make_lines(4, sizes=[150, 80, 60, 110], noise=0.008, anomaly_share=0.3, random_state=8),
@@ -112,7 +112,7 @@ def test_labels_are_nearly_as_good_as_the_best_threshold(fitted, name):
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_hardly_anything_is_flagged_where_nothing_is_anomalous(name):
+def test_few_points_are_flagged_if_none_is_anomalous(name):
     scene = SCENES[name]
     X = scene.data[scene.target > 0]
     flagged = PreferenceIsolationForest(name, random_state=0).fit(X).labels_ == -1
@@ -122,8 +122,8 @@ def test_hardly_anything_is_flagged_where_nothing_is_anomalous(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_p_values_of_new_random_points_are_uniform(fitted, name):
-    """1,000 fresh points of the same box: the share below alpha within 4 standard errors of the
-    two samples, and no gap in the distribution."""
+    """1,000 new points of the same box: the share below alpha is within 4 standard errors of the
+    two samples, and the distributions agree."""
     detector, X = fitted[name], SCENES[name].data
     low, high = np.percentile(X, [1, 99], axis=0)
     fresh = np.random.default_rng(77).uniform(low, high, (1000, X.shape[1]))
@@ -135,8 +135,8 @@ def test_p_values_of_new_random_points_are_uniform(fitted, name):
     assert 0 < p.min() <= p.max() <= 1
 
 
-def test_p_values_keep_few_random_points(fitted):
-    """Benjamini and Hochberg at q keep at most a share q of random points among the normal."""
+def test_p_values_bound_the_share_of_random_points_among_those_kept(fitted):
+    """Benjamini-Hochberg at level q keeps at most a share q of random points as normal."""
     detector, scene = fitted["homography"], SCENES["homography"]
     p = detector.p_values(scene.data)
     order = np.sort(p)
@@ -148,7 +148,7 @@ def test_p_values_keep_few_random_points(fitted):
     assert np.mean(kept[scene.target > 0]) > 0.9
 
 
-def test_a_threshold_can_be_set_and_taken_back(fitted):
+def test_a_threshold_can_be_set_and_reset(fitted):
     detector = fitted["line"]
     offset, labels = detector.offset_, detector.labels_.copy()
     detector.set_threshold(0.7)
@@ -162,9 +162,9 @@ def test_a_threshold_can_be_set_and_taken_back(fitted):
     detector.set_contamination("auto", X[::2])
     assert np.mean(detector.labels_ != labels) < 0.05
     detector.set_contamination("auto")
-    for bad in (np.nan, "high", True, None):
+    for invalid in (np.nan, "high", True, None):
         with pytest.raises(ValueError, match="threshold must be a finite number"):
-            detector.set_threshold(bad)
+            detector.set_threshold(invalid)
 
 
 def along_an_axis(n, kind):
@@ -181,7 +181,7 @@ def along_an_axis(n, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["horizontal", "constant", "sensor", "in space"])
 @pytest.mark.parametrize("n", [100, 400])
-def test_one_line_that_fills_the_box_is_not_taken_for_chance(n, kind):
+def test_a_line_that_fills_the_box_is_not_flagged(n, kind):
     X = along_an_axis(n, kind)
     flagged = PreferenceIsolationForest("line", random_state=0).fit(X).labels_ == -1
     assert flagged.mean() < 0.06
@@ -191,9 +191,9 @@ def test_one_line_that_fills_the_box_is_not_taken_for_chance(n, kind):
     assert np.mean(labels == -1) < 0.06
 
 
-def test_points_of_no_structure_are_told():
+def test_data_without_structures_give_a_warning():
     X = np.random.default_rng(0).uniform(size=(60, 4)) * 300
-    with pytest.warns(UserWarning, match="no structure of family 'fundamental' stands out"):
+    with pytest.warns(UserWarning, match="no structure of family 'fundamental' is significant"):
         PreferenceIsolationForest("fundamental", n_models=200, random_state=0).fit(X)
 
 
@@ -204,7 +204,7 @@ def test_too_few_rows_give_no_automatic_threshold(fitted):
 
 
 @pytest.mark.slow
-def test_p_values_are_refused_where_they_would_mean_nothing():
+def test_p_values_are_not_available_without_a_null_distribution():
     scene = SCENES["line"]
     for detector in (
         PreferenceIsolationForest.paper("line", sigma=0.008, n_estimators=5, random_state=0),
@@ -218,7 +218,7 @@ def test_p_values_are_refused_where_they_would_mean_nothing():
         assert detector.explain(scene.data[:1])[0].p_value is None
 
 
-def test_what_a_fit_found_is_forgotten_with_it_and_asked_for_after_it():
+def test_fitted_results_are_cleared_by_a_new_fit():
     detector = PreferenceIsolationForest("line", n_estimators=5, random_state=0)
     for name in ("structures_", "null_scores_", "sigma_", "models_"):
         with pytest.raises(NotFittedError):
@@ -237,7 +237,7 @@ def test_what_a_fit_found_is_forgotten_with_it_and_asked_for_after_it():
         detector.set_params(in_sample_preferences="no").fit(SCENES["line"].data)
 
 
-def test_the_papers_detector_keeps_its_simple_labels():
+def test_the_detector_of_the_paper_uses_otsus_threshold():
     scene = SCENES["line"]
     detector = PreferenceIsolationForest.paper("line", sigma=0.008, random_state=0).fit(scene.data)
     assert 0.1 < np.mean(detector.labels_ == -1) < 0.6
@@ -246,9 +246,10 @@ def test_the_papers_detector_keeps_its_simple_labels():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "scenes"), [(200, 40), (400, 12), (1600, 4)])
-def test_new_points_are_judged_like_training_points(n, scenes):
-    """Fit on half: normal points of both halves are flagged equally often, to 5 points in 100."""
-    gaps = []
+def test_new_points_are_labelled_like_training_points(n, scenes):
+    """Fit on half of the points: the flagged shares of normal points of both halves differ by less
+    than 0.05."""
+    differences = []
     for seed in range(scenes):
         size = round(0.7 * n / 4)
         X, y = make_lines(
@@ -257,11 +258,11 @@ def test_new_points_are_judged_like_training_points(n, scenes):
         half = np.random.default_rng(seed).permutation(len(X)) % 2 == 0
         detector = PreferenceIsolationForest("line", random_state=seed).fit(X[half])
         flagged = detector.predict(X) == -1
-        gaps.append(flagged[half & (y > 0)].mean() - flagged[~half & (y > 0)].mean())
-    assert abs(np.mean(gaps)) < 0.05
+        differences.append(flagged[half & (y > 0)].mean() - flagged[~half & (y > 0)].mean())
+    assert abs(np.mean(differences)) < 0.05
 
 
-def test_far_points_do_not_disturb_the_others():
+def test_far_points_do_not_change_the_scores_of_others():
     scene = SCENES["circle"]
     far = np.random.default_rng(0).uniform(-100, 100, (max(1, len(scene.data) // 100), 2))
     plain = PreferenceIsolationForest("circle", random_state=0).fit(scene.data)
@@ -272,9 +273,9 @@ def test_far_points_do_not_disturb_the_others():
     assert (both.labels_[n:] == -1).all()
 
 
-def test_points_near_a_structure_do_not_outnumber_the_far_ones():
-    """A structure so small that its 40 points score like random ones, among 600 normal points
-    and 12 anomalies: where random points hardly ever lie near a structure, only far ones count."""
+def test_points_of_a_small_structure_are_not_anomalous():
+    """The 40 points of a small structure have the scores of random points, among 600 normal points
+    and 12 anomalies: if random points are rarely near a structure, only far points are flagged."""
     rng = np.random.default_rng(0)
     null, null_far = np.sort(rng.uniform(0.6, 0.8, 250)), np.ones(250, bool)
     null_far[:10] = False
@@ -282,6 +283,6 @@ def test_points_near_a_structure_do_not_outnumber_the_far_ones():
     far = np.zeros(652, bool)
     far[-12:] = True
     assert np.array_equal(rules.votes(scores, null, far, null_far), far)
-    # Where random points lie near structures as often as that, they are anomalies.
+    # If random points are near structures as often as these points, they are anomalies.
     null_far[:195] = False
     assert rules.votes(scores, null, far, null_far)[600:].mean() > 0.9

@@ -17,7 +17,7 @@ def drawn(family, X, n_models=60):
 
 
 @pytest.mark.parametrize("d", [2, 5])
-def test_the_models_of_a_row_are_those_whose_sample_holds_an_equal_row(d):
+def test_the_models_of_a_row_are_those_whose_samples_contain_an_equal_row(d):
     rng = np.random.default_rng(0)
     X = rng.integers(-2, 3, (50, d)).astype(float)  # many equal rows, and zeros
     models = [drawn("line", X), drawn("hyperplane", X, 30)]
@@ -28,13 +28,13 @@ def test_the_models_of_a_row_are_those_whose_sample_holds_an_equal_row(d):
     for row, start, end in zip(rows, starts, ends):
         expected, offset = [], 0
         for part in models:
-            holds = [(X[sample] == row).all(axis=1).any() for sample in part.samples]
-            expected += [offset + j for j in np.flatnonzero(holds)]
+            contains = [(X[sample] == row).all(axis=1).any() for sample in part.samples]
+            expected += [offset + j for j in np.flatnonzero(contains)]
             offset += len(part)
         assert sorted(set(membership.columns[start:end].tolist())) == expected
 
 
-def test_a_word_that_is_shared_does_not_make_rows_equal(monkeypatch):
+def test_rows_with_equal_hashes_but_other_contents_are_not_equal():
     X = np.random.default_rng(0).normal(size=(20, 2))
     membership = sample_membership([drawn("line", X)])
     # A row with the hash of the first content, but with other coordinates.
@@ -44,7 +44,7 @@ def test_a_word_that_is_shared_does_not_make_rows_equal(monkeypatch):
     assert starts[0] == ends[0] == 0
 
 
-def test_the_first_of_equal_rows_is_marked():
+def test_first_occurrences_marks_the_first_of_equal_rows():
     X = np.array([[1.0, 2], [0.0, 1], [1.0, 2], [-0.0, 1], [3.0, 3]])
     assert first_occurrences(X).tolist() == [True, True, False, False, True]
 

@@ -19,7 +19,7 @@ def draw(X, n_models, name="line", **options):
     return draw_models(X, get_family(name, **options), UNIFORM, n_models, Stream(7))
 
 
-def test_samples_are_the_naive_ones():
+def test_samples_equal_the_naive_ones():
     X = np.random.default_rng(0).normal(size=(20, 2))
     models, degenerate = draw(X, 30)
     assert degenerate == 0
@@ -38,7 +38,7 @@ def test_degenerate_samples_are_drawn_again_and_counted():
     X[:14] = X[0]
     models, degenerate = draw(X, 500)
     assert len(models) == 500
-    # 14 of 20 points are one: 14 * 13 / (20 * 19) = 48 % of the samples are degenerate.
+    # 14 of 20 points are equal: 14 * 13 / (20 * 19) = 48 % of the samples are degenerate.
     assert 0.4 < degenerate / (500 + degenerate) < 0.56
     assert (np.abs(X[models.samples[:, 0]] - X[models.samples[:, 1]]).max(axis=1) > 0).all()
 
@@ -48,9 +48,9 @@ def test_the_count_of_degenerate_samples_does_not_depend_on_the_chunk(monkeypatc
     X[:14] = X[0]
     models, degenerate = draw(X, 500)
     monkeypatch.setattr("piforest.models._CHUNK", 37)
-    again, as_many = draw(X, 500)
+    again, degenerate_again = draw(X, 500)
     assert np.array_equal(models.params, again.params)
-    assert degenerate == as_many
+    assert degenerate == degenerate_again
 
 
 class Recorded(type(get_family("hyperplane"))):
@@ -90,7 +90,7 @@ def test_results_do_not_depend_on_the_bytes_of_a_chunk(monkeypatch):
     assert degenerate == as_many > 0
 
 
-def test_fewer_models_keep_the_first_ones():
+def test_the_first_models_do_not_depend_on_the_number_of_models():
     X = np.random.default_rng(0).normal(size=(20, 2))
     assert np.array_equal(draw(X, 5)[0].params, draw(X, 50)[0].params[:5])
 
@@ -102,13 +102,13 @@ def test_a_sample_with_three_solutions_gives_three_models():
     assert len(np.unique(models.samples, axis=0)) < 100
 
 
-def test_one_pair_of_distinct_points_is_found_among_many():
+def test_the_only_pair_of_different_points_is_found():
     X = np.zeros((12, 2))
     X[3] = 1
     assert len(draw(X, 200)[0]) == 200
 
 
-def test_too_few_valid_samples_warn_and_go_on():
+def test_too_few_valid_samples_give_a_warning():
     X = np.zeros((400, 2))
     X[3] = 1
     with pytest.warns(UserWarning, match="of 200 models of family 'line' could be drawn"):
@@ -117,12 +117,12 @@ def test_too_few_valid_samples_warn_and_go_on():
     assert degenerate > 1000
 
 
-def test_identical_points_are_an_error_that_says_so():
+def test_identical_points_raise_a_specific_error():
     with pytest.raises(ValueError, match="all 9 points are identical, so no line can be fitted"):
         draw(np.ones((9, 2)), 10)
 
 
-def test_nothing_valid_is_an_error_that_says_why():
+def test_an_error_explains_why_no_sample_is_valid():
     X = np.column_stack([np.arange(9.0), np.arange(9.0)])
     with pytest.raises(
         ValueError, match=r"every one of .* degenerate for family 'circle'.*9 distinct"
@@ -166,8 +166,8 @@ def test_local_samples_of_many_points_are_near_and_distinct():
     drawn = MIXED.draw(X, 4, 4000, Stream(5))
     assert all(len(set(sample)) == 4 for sample in drawn.tolist())
     assert np.array_equal(MIXED.draw(X, 4, 100, Stream(5)), drawn[:100])
-    spread = np.linalg.norm(X[drawn] - X[drawn[:, :1]], axis=2).max(axis=1)
-    uniform, local = np.median(spread[::2]), spread[1::2]
+    radius = np.linalg.norm(X[drawn] - X[drawn[:, :1]], axis=2).max(axis=1)
+    uniform, local = np.median(radius[::2]), radius[1::2]
     # K is log-uniform from 4 to n, and the K nearest lie within sqrt(K / (pi n)).
     expected = np.sqrt(
         np.exp(np.log(4) + np.array([0.25, 0.5, 0.75]) * np.log(5000 / 4)) / 5000 / np.pi
@@ -177,7 +177,7 @@ def test_local_samples_of_many_points_are_near_and_distinct():
     assert quantiles[1] < uniform / 5
 
 
-def test_the_uniform_sampler_refuses_what_it_does_not_use():
+def test_the_uniform_sampler_rejects_unused_arguments():
     X = np.zeros((5, 2))
     with pytest.raises(ValueError, match="does not use quality"):
         UNIFORM.draw(X, 2, 3, Stream(0), quality=np.ones(5))

@@ -30,8 +30,8 @@ def noisy(name, n=45, noise=0.3):
     return X + np.random.default_rng(2).normal(0, noise, X.shape)
 
 
-def embed(X, models, kernel, own=None):
-    return Preferences(models, kernel, own).rows_of(X)
+def embed(X, models, kernel, membership=None):
+    return Preferences(models, kernel, membership).rows_of(X)
 
 
 def dense(rows):
@@ -52,8 +52,8 @@ def test_preferences_equal_the_naive_ones(name, kernel):
 
 
 def test_the_compiled_gaussian_equals_the_formula():
-    """A million entries; models of so little weight that nothing, or only what lies on them, is
-    left: 127 times 1 / 254 rounds to 1 at no distance alone."""
+    """A million entries. Preferences for models of little weight round to 0, or are 1 only for
+    points on the model: 127 / 254 rounds to 1."""
     X = noisy("line", n=500)
     rng = np.random.default_rng(3)
     weight = rng.uniform(0, 1, 2000) ** 4
@@ -69,10 +69,10 @@ def test_the_compiled_gaussian_equals_the_formula():
 
 
 class _Formula(Gaussian):
-    """A kernel that has to be asked: it could compute anything."""
+    """The same kernel as a subclass, for which the compiled code is not used."""
 
 
-def test_rows_are_sorted_and_hold_no_zeros():
+def test_columns_are_sorted_and_zeros_are_not_stored():
     X = noisy("line")
     P = embed(X, [models_of("line", X, sigma=0.3)], resolve_kernel("gaussian"))
     assert (P.data > 0).all()
@@ -106,19 +106,19 @@ def test_a_row_does_not_depend_on_its_batch(rows):
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "paper"])
-def test_arrays_grow_where_preferences_are_denser_than_expected(kernel, monkeypatch):
+def test_arrays_grow_if_preferences_are_denser_than_expected(kernel, monkeypatch):
     X = noisy("circle", 100, noise=0.1)
     models = models_of("circle", X, sigma=2.0)
     expected = naive.preferences(naive.residuals("circle", X, models.params), 2.0, kernel)
     monkeypatch.setattr("piforest.residuals._TABLE_BYTES", 0)  # eight rows at a time
-    monkeypatch.setattr("piforest.preferences._DENSE", 0)
-    monkeypatch.setattr("piforest.preferences._ENOUGH", 500)
+    monkeypatch.setattr("piforest.preferences._INITIAL_SHARE", 0)
+    monkeypatch.setattr("piforest.preferences._BATCH_ENTRIES", 500)
     found = embed(X, [models], resolve_kernel(kernel))
     assert len(found.data) > 4 * 8 * len(models)
     assert np.array_equal(dense(found), expected)
 
 
-def test_blocks_of_any_density_are_put_below_one_another():
+def test_blocks_of_any_density_are_stacked():
     rng = np.random.default_rng(0)
     blocks = [rng.integers(0, 3, (20, 50)) * (rng.random((20, 50)) < p) for p in (0, 0.1, 1, 0.5)]
     whole = np.vstack(blocks).astype(float)
@@ -132,11 +132,11 @@ def test_blocks_of_any_density_are_put_below_one_another():
 
 
 def test_families_are_called_with_blocks_of_one_size():
-    seen = []
+    sizes = []
 
     class Spy(type(get_family("line"))):
         def residuals(self, X, params):
-            seen.append(len(X))
+            sizes.append(len(X))
             return super().residuals(X, params)
 
     X = noisy("line", 45)
@@ -144,10 +144,10 @@ def test_families_are_called_with_blocks_of_one_size():
     spied = replace(models, family=Spy())
     embed(X, [spied], resolve_kernel("gaussian"))
     embed(X[:3], [spied], resolve_kernel("gaussian"))
-    assert set(seen) == {block_rows([models])}
+    assert set(sizes) == {block_rows([models])}
 
 
-def test_several_families_stand_side_by_side():
+def test_preferences_of_several_families_are_concatenated():
     X = noisy("circle")
     line, circle = models_of("line", X, 20), models_of("circle", X, 30)
     both = dense(embed(X, [line, circle], resolve_kernel("gaussian")))
@@ -187,7 +187,7 @@ def test_indexing_rows_equals_indexing_the_dense_matrix():
     assert len(P[50:60]) == 0
 
 
-def test_bad_kernels_are_refused():
+def test_invalid_kernels_are_rejected():
     with pytest.raises(ValueError, match=r"must return values in \[0, 1\], got \[-1, 2\]"):
         resolve_kernel(lambda r, sigma: 2 - r / sigma)
     with pytest.raises(ValueError, match="must not increase with r"):
@@ -198,14 +198,14 @@ def test_bad_kernels_are_refused():
         resolve_kernel(3.0)
 
 
-def test_a_kernel_that_misbehaves_at_other_scales_is_refused():
+def test_a_kernel_that_is_invalid_at_other_scales_is_rejected():
     X = noisy("line")
     kernel = resolve_kernel(lambda r, sigma: np.exp(-r) + (sigma < 0.5))
     with pytest.raises(ValueError, match=r"must return values in \[0, 1\]"):
         embed(X, [models_of("line", X)], kernel)
 
 
-def test_a_kernels_own_cutoff_is_used():
+def test_the_cutoff_of_a_kernel_is_used():
     class Wide:
         cutoff = 5.0
 
@@ -221,24 +221,24 @@ def test_a_kernels_own_cutoff_is_used():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
-def test_in_sample_preferences_are_told_by_content(name):
+def test_in_sample_preferences_are_identified_by_content(name):
     X = noisy(name)
     X[7] = X[30]
     models = models_of(name, X, sigma=0.4)
-    own = sample_membership([models])
-    P = embed(X, [models], resolve_kernel("gaussian"), own)
+    membership = sample_membership([models])
+    P = embed(X, [models], resolve_kernel("gaussian"), membership)
     everything = naive.preferences(naive.residuals(name, X, models.params), 0.4, "gaussian")
     expected = naive.without_in_sample_preferences(everything, X, models.samples)
     assert np.array_equal(dense(P), expected)
     assert expected.sum() < everything.sum()
     assert np.array_equal(dense(P)[7], dense(P)[30])
-    # A new row has every vote; one that equals a sample in all but a bit too.
+    # A new row keeps all preferences, even if it differs from a sample in one bit only.
     near = np.nextafter(X, np.inf)
-    assert (np.diff(own.of(near)) == 0).all()
-    assert (np.diff(own.of(-np.abs(X) * 0.0), axis=0) == 0).all()
+    assert (np.diff(membership.of(near)) == 0).all()
+    assert (np.diff(membership.of(-np.abs(X) * 0.0), axis=0) == 0).all()
 
 
-def test_in_sample_preferences_of_several_families_are_numbered_one_after_the_other():
+def test_in_sample_preferences_of_several_families_are_numbered_consecutively():
     X = noisy("circle")
     line, circle = models_of("line", X, 20), models_of("circle", X, 30)
     gaussian = resolve_kernel("gaussian")
@@ -249,7 +249,7 @@ def test_in_sample_preferences_of_several_families_are_numbered_one_after_the_ot
         )
 
 
-def test_a_kernel_that_forgets_its_argument_is_refused():
+def test_a_kernel_that_ignores_its_argument_is_rejected():
     X = noisy("line", 60)
     embedding = PreferenceEmbedding("line", kernel=lambda r, sigma: np.ones(100), n_models=90)
     with pytest.raises(ValueError, match=r"kernel .*\(r, sigma\) must have shape"):

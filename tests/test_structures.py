@@ -17,8 +17,8 @@ from piforest.structures import (
     find_structures,
     greedy,
     greedy_structures,
-    least_of,
     relative_distances,
+    significance_limit,
 )
 
 SCENES = {
@@ -28,7 +28,7 @@ SCENES = {
 }
 
 
-def bank_of(name, n_models=300):
+def band_counts(name, n_models=300):
     X = SCENES[name].data
     models, _ = draw_models(X, get_family(name), get_sampler("mixed"), n_models, Stream(1))
     return BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
@@ -38,14 +38,15 @@ def bank_of(name, n_models=300):
 @pytest.mark.parametrize("reach", [2.0, 3.0])
 @pytest.mark.parametrize("name", SCENES)
 def test_greedy_selection_equals_the_naive_one(name, reach):
-    bank = bank_of(name)
-    X, models = bank.X, bank.models
+    bands = band_counts(name)
+    X, models = bands.X, bands.models
     R = naive.residuals(name, X, models.params)
-    own = np.zeros(R.shape, bool)
+    in_sample = np.zeros(R.shape, bool)
     for j, sample in enumerate(models.samples):
-        own[sample, j] = True
-    expected = naive.greedy(R, own, bank.widths, bank.codimension, reach, least_of([bank]))
-    found = greedy_structures([bank], reach)
+        in_sample[sample, j] = True
+    limit = significance_limit([bands])
+    expected = naive.greedy(R, in_sample, bands.widths, bands.codimension, reach, limit)
+    found = greedy_structures([bands], reach)
     assert len(found) == len(expected) > 0
     for structure, (model, width, ratio) in zip(found, expected):
         assert np.array_equal(structure.params, models.params[model])
@@ -80,17 +81,17 @@ def test_the_structures_of_a_scene_are_found_with_their_points(name):
         assert not hasattr(found[0], "matrix")
 
 
-def test_two_lines_are_not_taken_for_one_wide_one():
-    """Two parallel lines: the band of both is more striking than either, but not than the two."""
+def test_two_parallel_lines_are_not_merged():
+    """The band of both lines has more evidence than either line, but less than the two together."""
     rng = np.random.default_rng(0)
     t, side = rng.uniform(0, 1, 200), np.arange(200) % 2
     X = np.column_stack([t, 0.01 * side + rng.normal(0, 0.001, 200)])
     X = np.vstack([X, rng.uniform([0, -0.5], [1, 0.5], (60, 2))])
     models, _ = draw_models(X, get_family("line"), get_sampler("mixed"), 2600, Stream(0))
-    bank = BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
+    bands = BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
     everything = np.ones(len(X), bool)
-    ((_, _, merged, _),) = greedy([bank], everything, 3.0)
-    (_, _, first, _), (_, _, second, _) = greedy([bank], everything, 3.0, ahead=True)
+    ((_, _, merged, _),) = greedy([bands], everything, 3.0)
+    (_, _, first, _), (_, _, second, _) = greedy([bands], everything, 3.0, look_ahead=True)
     assert merged > 0.005 > max(first, second)
 
 
@@ -104,20 +105,20 @@ def test_members_are_rows_of_the_training_data_beyond_the_pool():
     assert max(each.members.max() for each in detector.structures_) > 200
 
 
-def test_points_without_structure_have_none():
+def test_random_points_have_no_structures():
     X = np.random.default_rng(0).uniform(size=(150, 2))
     detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
     assert len(detector.structures_) <= 1
     assert relative_distances(X, []).shape == (150, 0)
 
 
-def test_selection_stops_where_nothing_is_left():
-    bank = bank_of("line")
-    assert greedy([bank], np.zeros(len(bank.X), bool), 3.0) == []
-    assert find_structures([bank], np.zeros(len(bank.X), bool), Stream(0)) == []
+def test_without_active_points_there_are_no_structures():
+    bands = band_counts("line")
+    assert greedy([bands], np.zeros(len(bands.X), bool), 3.0) == []
+    assert find_structures([bands], np.zeros(len(bands.X), bool), Stream(0)) == []
 
 
-def test_reasons_name_the_nearest_structures():
+def test_explanations_name_the_nearest_structures():
     scene = SCENES["line"]
     detector = PreferenceIsolationForest("line", random_state=0).fit(scene.data)
     far = scene.data.max(axis=0) + np.array([3.0, 7.0])
@@ -139,7 +140,7 @@ def test_reasons_name_the_nearest_structures():
     assert "but it shares enough" in detector.explain(far[None])[0].text
 
 
-def test_reasons_are_given_where_no_structure_is_found():
+def test_points_are_explained_if_no_structure_is_found():
     X = np.random.default_rng(0).uniform(size=(40, 4)) * 300
     with np.errstate(all="ignore"):
         detector = PreferenceIsolationForest.paper(
@@ -151,7 +152,7 @@ def test_reasons_are_given_where_no_structure_is_found():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 5])
-def test_repeated_points_make_no_structures(times):
+def test_repeated_points_add_no_structures(times):
     scene = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0)
     X, y = np.repeat(scene.data, times, axis=0), np.repeat(scene.target, times)
     detector = PreferenceIsolationForest("line", random_state=0).fit(X)

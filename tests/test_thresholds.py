@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from piforest import thresholds
 
-# Few distinct values, so that ties are common.
+# Few different values, so that ties are frequent.
 scores = st.lists(st.integers(1, 12).map(lambda k: k / 13), min_size=2, max_size=40).map(np.array)
 
 
@@ -16,7 +16,7 @@ def flagged(values, threshold):
 
 
 @given(scores, st.floats(0.001, 0.999))
-def test_a_share_flags_as_many_as_it_may(values, contamination):
+def test_a_share_flags_as_many_scores_as_allowed(values, contamination):
     threshold = thresholds.share(values, contamination)
     n = flagged(values, threshold)
     allowed = np.floor(contamination * len(values) + 1e-9)
@@ -27,7 +27,7 @@ def test_a_share_flags_as_many_as_it_may(values, contamination):
         assert n == top
     else:
         assert n <= allowed
-        # The next block of ties would have been too much.
+        # The next block of ties would exceed the share.
         kept = values[values <= threshold]
         if len(kept):
             assert n + np.sum(kept == kept.max()) > allowed or n + np.sum(
@@ -36,7 +36,7 @@ def test_a_share_flags_as_many_as_it_may(values, contamination):
 
 
 @given(scores, st.floats(0.001, 0.999))
-def test_cuts_lie_midway_between_distinct_neighbours(values, contamination):
+def test_thresholds_are_midway_between_adjacent_scores(values, contamination):
     for threshold in (thresholds.share(values, contamination), thresholds.otsu(values)):
         above, below = values[values > threshold], values[values <= threshold]
         if len(above):
@@ -44,7 +44,7 @@ def test_cuts_lie_midway_between_distinct_neighbours(values, contamination):
 
 
 @given(scores)
-def test_otsu_minimises_the_variance_within(values):
+def test_otsu_minimises_the_variance_within_the_classes(values):
     def within(t):
         above, below = values[values > t], values[values <= t]
         return len(above) * above.var() + len(below) * below.var()
@@ -57,7 +57,7 @@ def test_otsu_minimises_the_variance_within(values):
         assert flagged(values, thresholds.otsu(values)) == 0
 
 
-def test_a_share_of_distinct_scores_is_exact():
+def test_a_share_of_scores_without_ties_is_exact():
     values = np.random.default_rng(0).permutation(300) / 300
     for k in (1, 30, 299):
         assert flagged(values, thresholds.share(values, k / 300)) == k

@@ -1,4 +1,4 @@
-"""What `verbose` prints: one line a stage, to standard error, with the share done on a terminal."""
+"""Output of `verbose`: one line per stage on standard error, and a percentage on a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Progress:
-    """Stages of a long computation. Silent unless verbose."""
+    """Reports the stages of a long computation, if verbose."""
 
     def __init__(self, verbose: int) -> None:
         self.verbose = verbose
@@ -30,16 +30,12 @@ class Progress:
         self._write(f"piforest: {name}, {took:.2f} s", final=True)
 
     def track(self, items: Iterable[T], total: int, name: str) -> Iterator[T]:
-        """The items, with the share that is done shown on a terminal."""
-        for done, item in enumerate(items, 1):
+        """Yield the items and show the percentage done on a terminal."""
+        for item, _ in self.track_rows(((item, 1) for item in items), total, name):
             yield item
-            if sys.stderr.isatty():
-                self._write(f"piforest: {name} {100 * done // total} %", final=False)
-        if sys.stderr.isatty():
-            self._write("", final=False)
 
     def track_rows(self, blocks: Iterable[tuple[T, int]], total: int, name: str) -> Iterator[Any]:
-        """Blocks and how many rows each has, with the share of all rows that is done."""
+        """Yield (block, number of rows) pairs and show the percentage of rows done."""
         done = 0
         for block, rows in blocks:
             yield block, rows

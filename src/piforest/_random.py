@@ -1,8 +1,7 @@
-"""One seed, and from it a named, numbered stream for every random decision.
+"""Random streams: one seed gives a named, numbered stream for every random decision.
 
-A decision is a pure function of (seed, path): it does not depend on what was
-drawn before it, on threads, or on global state. `piforest._kernels.random` is
-the compiled twin.
+A decision is a pure function of (seed, path): it does not depend on what was drawn before it, on
+threads, or on global state. `piforest._kernels.random` is the same in compiled code.
 """
 
 from __future__ import annotations
@@ -19,17 +18,16 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 M1 = np.uint64(0xBF58476D1CE4E5B9)
 M2 = np.uint64(0x94D049BB133111EB)
 
-
-# Beyond so many rows, what is measured on all of them is measured on as many.
+# If there are more training rows, a random subset of this size represents them.
 SUBSET = 50_000
 
 _CHUNK = 16_384
-# Naming rows is faster than looking at all where there are so many times more than are wanted.
-_MANY = 8
+# From this ratio n / size on, drawing row numbers is faster than hashing all rows.
+_SPARSE_RATIO = 8
 
 
 def mix(key: Any, value: Any) -> NDArray[np.uint64]:
-    """SplitMix64's word number `value` of the sequence seeded by `key`, elementwise."""
+    """Number `value` of the SplitMix64 sequence seeded with `key`: 64 random bits, elementwise."""
     key = np.asarray(key, dtype=np.uint64)
     value = np.asarray(value, dtype=np.uint64)
     with np.errstate(over="ignore"):
@@ -39,64 +37,64 @@ def mix(key: Any, value: Any) -> NDArray[np.uint64]:
         return np.asarray(z ^ (z >> np.uint64(31)))
 
 
-def below(word: Any, n: Any) -> NDArray[np.int64]:
-    """Integers in [0, n) from words, elementwise."""
-    word = np.asarray(word, dtype=np.uint64)
-    unit = (word >> np.uint64(11)).astype(np.float64) * 2.0**-53
+def below(bits: Any, n: Any) -> NDArray[np.int64]:
+    """Integers in [0, n) from 64 random bits each, elementwise."""
+    bits = np.asarray(bits, dtype=np.uint64)
+    unit = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return np.asarray(unit * np.asarray(n, np.float64)).astype(np.int64)
 
 
 def choose(stream: Stream, n: int, size: int) -> NDArray[np.int64]:
-    """`size` distinct integers below n, ascending: those with the smallest words.
+    """`size` distinct integers below n, ascending: those with the smallest hashes.
 
-    Of more than 50,000, where few are wanted, those that words name first: O(size), not O(n).
+    If n is above 50,000 and `size` is small, the first ones that are drawn: O(size), not O(n).
     """
     if size >= n:
         return np.arange(n)
-    if n > SUBSET and n >= _MANY * size:
-        return _first_named(stream.key, n, size)
-    # Words are uniform, so a bound is known that nearly always holds `size` of them and few
-    # more: selecting among these is ten times faster than among all.
+    if n > SUBSET and n >= _SPARSE_RATIO * size:
+        return _first_drawn(stream.key, n, size)
+    # Hashes are uniform: a bound is known that `size` of them and few more nearly always satisfy.
+    # Selecting among these is ten times faster than among all.
     bound = min(1.0, (size + 6 * np.sqrt(size) + 6) / n)
-    rows, words = _below_bound(stream.key, n, np.uint64(bound * (2**64 - 2**11)))
+    rows, hashes = _below_bound(stream.key, n, np.uint64(bound * (2**64 - 2**11)))
     if len(rows) < size:
-        rows, words = _below_bound(stream.key, n, np.uint64(2**64 - 1))
-    return np.sort(rows[np.argpartition(words, size - 1)[:size]])
+        rows, hashes = _below_bound(stream.key, n, np.uint64(2**64 - 1))
+    return np.sort(rows[np.argpartition(hashes, size - 1)[:size]])
 
 
-def _first_named(key: int, n: int, size: int) -> NDArray[np.int64]:
-    """The first `size` distinct integers of the sequence below(word, n), ascending."""
-    tries = size
+def _first_drawn(key: int, n: int, size: int) -> NDArray[np.int64]:
+    """The first `size` distinct integers of a random sequence below n, ascending."""
+    draws = size
     while True:
-        tries += tries // 4 + 8
-        named, first = np.unique(below(mix(key, np.arange(tries)), n), return_index=True)
-        if len(named) >= size:
-            return np.asarray(named[first <= np.partition(first, size - 1)[size - 1]])
+        draws += draws // 4 + 8
+        drawn, first = np.unique(below(mix(key, np.arange(draws)), n), return_index=True)
+        if len(drawn) >= size:
+            return np.asarray(drawn[first <= np.partition(first, size - 1)[size - 1]])
 
 
 def _below_bound(
     key: int, n: int, bound: np.uint64
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """The numbers below n whose words are at most `bound`, and the words; a few at a time, which
-    stay in the cache."""
-    rows, words = [], []
+    """The integers below n whose hashes are at most `bound`, and the hashes; in chunks that fit
+    into the cache."""
+    rows, hashes = [], []
     for start in range(0, n, _CHUNK):
         numbers = np.arange(start, min(start + _CHUNK, n))
-        word = mix(key, numbers)
-        kept = word <= bound
+        chunk = mix(key, numbers)
+        kept = chunk <= bound
         rows.append(numbers[kept])
-        words.append(word[kept])
-    return np.concatenate(rows), np.concatenate(words)
+        hashes.append(chunk[kept])
+    return np.concatenate(rows), np.concatenate(hashes)
 
 
 def subset(stream: Stream, n: int) -> NDArray[np.int64]:
-    """The rows that stand for all n of them, ascending: all up to 50,000, else a random 50,000."""
+    """The rows that represent all n rows, ascending: all up to 50,000, else a random 50,000."""
     return choose(stream.child("subset"), n, SUBSET)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A key, and from it children and NumPy generators."""
+    """A source of random numbers, identified by its key."""
 
     key: int
 
@@ -104,7 +102,7 @@ class Stream:
     def from_random_state(
         cls, random_state: int | np.random.RandomState | np.random.Generator | None
     ) -> Stream:
-        """An int is the seed itself; None asks the system; a generator is drawn from.
+        """An int is the seed; None takes one from the system; a generator is drawn from.
 
         The global state of `numpy.random` is never read or changed.
         """
@@ -124,7 +122,7 @@ class Stream:
         return cls(seed).child("piforest")
 
     def child(self, *path: int | str) -> Stream:
-        """The stream of a name, a number or several of them."""
+        """The stream of a name, a number, or a path of several."""
         key = self.key
         for step in path:
             if isinstance(step, str):
@@ -133,5 +131,5 @@ class Stream:
         return Stream(key)
 
     def generator(self) -> np.random.Generator:
-        """A NumPy generator, for drawing whole arrays outside the algorithm."""
+        """A NumPy generator, for drawing arrays outside the algorithm."""
         return np.random.Generator(np.random.Philox(key=self.key))

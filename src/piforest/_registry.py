@@ -1,4 +1,4 @@
-"""Names to classes, imported when first asked for."""
+"""Registries: names to classes, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ._validation import unknown_name
 
 
 def overrides_consistently(kind: type, extra: str, base: str) -> bool:
-    """Whether the member `extra` of a class agrees with its member `base`. It does not if a
-    subclass overrides `base` alone."""
+    """Whether the member `extra` of a class agrees with its member `base`: not if a subclass
+    overrides `base` alone."""
     owner = {}
     for each in reversed(kind.__mro__):
         owner.update({name: each for name in (extra, base) if name in vars(each)})
@@ -21,7 +21,7 @@ def overrides_consistently(kind: type, extra: str, base: str) -> bool:
 
 @dataclass(frozen=True)
 class Registry:
-    """What `kind` of thing, and where each name lives: "package.module:Class"."""
+    """The classes of one kind by name, each as "package.module:Class"."""
 
     kind: str
     entries: Mapping[str, str]
@@ -30,10 +30,10 @@ class Registry:
         return sorted(self.entries)
 
     def name_of(self, value: Any) -> str | None:
-        """The name under which the class of an object is registered, if it is."""
+        """The name that the class of an object is registered under; None if it is not."""
         kind = type(value)
-        place = f"{kind.__module__}:{kind.__qualname__}"
-        return next((name for name, entry in self.entries.items() if entry == place), None)
+        path = f"{kind.__module__}:{kind.__qualname__}"
+        return next((name for name, entry in self.entries.items() if entry == path), None)
 
     def get(self, name: str, **options: Any) -> Any:
         if not isinstance(name, str) or name not in self.entries:

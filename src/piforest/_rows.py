@@ -1,4 +1,4 @@
-"""Sparse rows: the one sparse layout inside, for preferences and for user data alike."""
+"""Sparse rows: the internal layout of preferences and of sparse user data."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ UNIT = 127
 
 @dataclass(frozen=True)
 class SparseRows:
-    """CSR with small types: 16-bit columns where they fit; int8 data are fixed point.
+    """CSR with small types: 16-bit columns where possible; int8 data are fixed point.
 
-    Columns ascend within a row and no stored value is zero.
+    Columns ascend within a row, and no stored value is zero.
     """
 
     indptr: NDArray[np.int64]
@@ -46,16 +46,16 @@ class SparseRows:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """(n,) stored entries in each row."""
+        """(n,) the number of stored entries of each row."""
         return np.diff(self.indptr)
 
     @property
     def exact(self) -> bool:
-        """Whether products are integers, which no order of summation can change."""
+        """Whether sums of products are exact, in any order of summation: they are integers."""
         return self.data.dtype == np.int8
 
     def is_valid(self) -> bool:
-        """Whether all indices are in range and ascend; for rows read from a file."""
+        """Whether all indices are in range and ascending; for rows read from a file."""
         if not (
             self.indptr.ndim == self.indices.ndim == self.data.ndim == 1
             and len(self.indptr) > 0
@@ -74,7 +74,7 @@ class SparseRows:
         return bool(ascend.all() and ((columns >= 0) & (columns < self.n_columns)).all())
 
     def to_csr(self) -> scipy.sparse.csr_array:
-        """float32, fixed point turned into [0, 1]."""
+        """A SciPy array of float32; fixed point is converted to [0, 1]."""
         return stacked_csr([self], len(self))
 
 
@@ -86,7 +86,7 @@ def sparse_rows(X: Any) -> SparseRows:
     """From a SciPy sparse matrix or a dense array."""
     csr = scipy.sparse.csr_array(X)
     if scipy.sparse.issparse(X):
-        csr = csr.copy()  # what follows works in place
+        csr = csr.copy()  # the next two calls work in place
     csr.sum_duplicates()
     csr.eliminate_zeros()
     return SparseRows(
@@ -98,42 +98,42 @@ def sparse_rows(X: Any) -> SparseRows:
 
 
 def stacked_csr(parts: Iterable[SparseRows], n: int) -> scipy.sparse.csr_array:
-    """Blocks of rows, n in all, one below the other, as SciPy has them: float32, fixed point
-    turned into [0, 1]."""
+    """Stack blocks of n rows in total into a SciPy array of float32; fixed point is converted to
+    [0, 1]."""
 
     def put(part: SparseRows, indices: NDArray[Any], data: NDArray[Any]) -> None:
         indices[:] = part.indices
         unit = UNIT if part.exact else 1
         np.divide(part.data, unit, out=data, casting="unsafe", dtype=np.float32)
 
-    # 32-bit where it fits: several scikit-learn estimators take nothing else.
-    rows = _collect(
+    # 32-bit indices where possible: several scikit-learn estimators accept nothing else.
+    rows = _stack(
         parts, n, put, lambda part: (np.int32 if part.n_columns <= 2**31 else np.int64, np.float32)
     )
-    short = rows.indices.dtype == np.int32 and rows.indptr[-1] < 2**31
-    indptr = rows.indptr.astype(np.int32 if short else np.int64)
+    fits = rows.indices.dtype == np.int32 and rows.indptr[-1] < 2**31
+    indptr = rows.indptr.astype(np.int32 if fits else np.int64)
     indices = rows.indices.astype(indptr.dtype, copy=False)
     return scipy.sparse.csr_array((rows.data, indices, indptr), shape=(n, rows.n_columns))
 
 
 def stack(parts: Iterable[SparseRows], n: int) -> SparseRows:
-    """Blocks of rows, n in all, one below the other."""
+    """Stack blocks of n rows in total."""
 
     def put(part: SparseRows, indices: NDArray[Any], data: NDArray[Any]) -> None:
         indices[:], data[:] = part.indices, part.data
 
-    return _collect(parts, n, put, lambda part: (part.indices.dtype, part.data.dtype))
+    return _stack(parts, n, put, lambda part: (part.indices.dtype, part.data.dtype))
 
 
-def _collect(
+def _stack(
     parts: Iterable[SparseRows],
     n: int,
     put: Callable[[SparseRows, NDArray[Any], NDArray[Any]], None],
     dtypes: Callable[[SparseRows], tuple[Any, Any]],
 ) -> SparseRows:
-    """Copy each part into place as soon as it arrives, while threads work on the next ones.
+    """Copy each part into place as soon as it is computed, while threads compute the next ones.
 
-    dtypes: of the columns and the values, for a part.
+    dtypes(part): the types of the column indices and of the values.
     """
     counts, done, end = [], 0, 0
     for part in parts:
@@ -144,8 +144,8 @@ def _collect(
         done += len(part)
         start, end = end, end + len(part.data)
         if end > len(data):
-            # Extrapolated from the rows so far, and a little more; pages that are never written
-            # to take no memory.
+            # Extrapolated from the rows so far, plus a margin; pages that are never written to
+            # take no memory.
             size = end + int(1.1 * (n - done) * end / done)
             indices, data = grow_array(indices, start, size), grow_array(data, start, size)
         put(part, indices[start:end], data[start:end])
@@ -154,7 +154,7 @@ def _collect(
 
 
 def grow_array(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
-    """A copy with space for `size` entries, the first `used` of them as in `array`."""
+    """A copy of length `size` with the first `used` entries of the array."""
     grown = np.empty(size, array.dtype)
     grown[:used] = array[:used]
     return grown

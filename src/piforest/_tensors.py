@@ -9,7 +9,7 @@ import numpy as np
 
 
 def is_tensor(X: Any) -> bool:
-    """Whether X is a torch tensor; torch is not imported to find out."""
+    """Whether X is a torch tensor. Does not import torch."""
     return type(X).__module__.partition(".")[0] == "torch"
 
 
@@ -38,5 +38,5 @@ def sparse_tensor(P: Any, X: Any) -> Any:
 
     parts = (torch.as_tensor(part) for part in (P.indptr, P.indices, P.data))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that the layout is in beta
+        warnings.simplefilter("ignore", UserWarning)  # the layout is in beta
         return torch.sparse_csr_tensor(*parts, size=P.shape, check_invariants=False).to(X.device)

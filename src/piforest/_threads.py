@@ -1,4 +1,4 @@
-"""Threads: blocks of work in parallel, with the same result for any number of them."""
+"""Blocks of work in parallel threads; the result does not depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from typing import Any
 
 from joblib import cpu_count, effective_n_jobs
 
-# Each thread gets its work in at least so many portions: handing out a portion costs time too,
-# but the last ones are waited for.
-_PORTIONS = 32
+# The minimum number of chunks for each thread: more chunks cost time, but fewer balance worse.
+_CHUNKS_PER_THREAD = 32
 
 _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
 
 
 @contextmanager
 def thread_limit(n_jobs: int | None) -> Iterator[None]:
-    """The number of threads for code within that has no parameter for it."""
+    """Set the number of threads for code in the block that has no parameter for it."""
     before = _n_jobs.set(n_jobs)
     try:
         yield
@@ -29,8 +28,8 @@ def thread_limit(n_jobs: int | None) -> Iterator[None]:
         _n_jobs.reset(before)
 
 
-def allowed() -> int:
-    """How many threads may be used here; one, unless `thread_limit` says otherwise."""
+def n_threads() -> int:
+    """The number of threads to use here: one, unless `thread_limit` sets another."""
     return int(effective_n_jobs(_n_jobs.get()))
 
 
@@ -40,29 +39,31 @@ def in_threads(
     n_jobs: int | None,
     total: int = 1,
 ) -> Iterator[Any]:
-    """function(*each) for each of the arguments, `total` of them, in `n_jobs` threads; results
-    in order.
+    """function(*each) for each of the `total` arguments, in `n_jobs` threads; results in order.
 
-    Results come one by one, so that those which are summed up are not all held at once. Not by
-    joblib, whose pool of threads takes ten milliseconds to stop; but its settings count.
+    Results are yielded one by one, so that a sum over them does not hold them all. joblib is not
+    used, because its thread pool takes ten milliseconds to stop; but its configuration applies.
     """
     threads = min(int(effective_n_jobs(n_jobs)), total)
     # Counting the cores reads files.
     threads = min(threads, cpu_count()) if threads > 1 else threads
     if threads <= 1:
         return (function(*each) for each in arguments)
-    portion = max(1, min(16, total // (_PORTIONS * threads)))
-    return _in_order(function, iter(arguments), threads, portion)
+    chunk_size = max(1, min(16, total // (_CHUNKS_PER_THREAD * threads)))
+    return _in_order(function, iter(arguments), threads, chunk_size)
 
 
 def _in_order(
-    function: Callable[..., Any], arguments: Iterator[tuple[Any, ...]], threads: int, portion: int
+    function: Callable[..., Any],
+    arguments: Iterator[tuple[Any, ...]],
+    threads: int,
+    chunk_size: int,
 ) -> Iterator[Any]:
     waiting: deque[Future[list[Any]]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            while some := list(islice(arguments, portion)):
-                waiting.append(pool.submit(_each, function, some))
+            while chunk := list(islice(arguments, chunk_size)):
+                waiting.append(pool.submit(_call_each, function, chunk))
                 if len(waiting) > 2 * threads:
                     yield from waiting.popleft().result()
             while waiting:
@@ -72,5 +73,5 @@ def _in_order(
                 call.cancel()
 
 
-def _each(function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Any]:
+def _call_each(function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Any]:
     return [function(*each) for each in arguments]

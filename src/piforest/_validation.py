@@ -16,22 +16,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_OURS = ("piforest", "sklearn", "joblib")
-# Beyond this size, or below its inverse, the cubes of coordinates leave the range of floats.
+_INTERNAL = ("piforest", "sklearn", "joblib")
+# Cubes of larger coordinates, or of ones below its inverse, exceed the range of floats.
 LARGEST = 1e90
 
 
 def warn_user(message: str) -> None:
-    """A warning that points at the user's line, not at one of ours."""
+    """Issue a warning that points to the line of the user's code."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _OURS:
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _INTERNAL:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
-def forget_fit(estimator: Any) -> None:
-    """Drop the results of an earlier fit, so that a fit that fails leaves an unfitted estimator
-    and not a mixture of two."""
+def clear_fit(estimator: Any) -> None:
+    """Delete the results of an earlier fit, so that a fit that fails leaves an unfitted estimator,
+    not a mixture of two."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)
 
@@ -44,7 +44,7 @@ def unknown_name(parameter: str, value: Any, known: Sequence[str]) -> ValueError
 
 
 def check_tensor(X: Any, n_features: int) -> None:
-    """What scikit-learn's validation says of arrays, for a tensor on its device."""
+    """Check a tensor on its device as scikit-learn checks arrays."""
     if str(X.layout) != "torch.strided" or X.is_complex():
         what = "complex numbers" if X.is_complex() else X.layout
         raise ValueError(f"X must be a dense tensor of real numbers, got {what}.")
@@ -60,7 +60,7 @@ def check_tensor(X: Any, n_features: int) -> None:
 
 
 def cpu_only_error(kind: str, given: Any, known: Sequence[str]) -> ValueError:
-    """What a device other than the CPU does not know."""
+    """The error for a metric or kernel that only the CPU computes."""
     return ValueError(
         f"{kind} {getattr(given, 'name', given)!r} is computed on the CPU only; use device='cpu', "
         f"or a built-in {kind}: {', '.join(known)}."
@@ -73,30 +73,32 @@ def check_choice(parameter: str, value: Any, known: Sequence[str]) -> str:
     return value
 
 
-def check_integer(parameter: str, value: Any, least: int, way_out: str = "") -> int:
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not whole or value < least:
+def check_integer(parameter: str, value: Any, minimum: int, hint: str = "") -> int:
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or value < minimum:
         raise ValueError(
-            f"{parameter} must be an integer of at least {least}, got {value!r}.{_then(way_out)}"
+            f"{parameter} must be an integer of at least {minimum}, got {value!r}. {hint}".rstrip()
         )
     return int(value)
 
 
-def check_positive(parameter: str, value: Any, way_out: str = "") -> float:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not math.isfinite(value) or value <= 0:
+def check_positive(parameter: str, value: Any, hint: str = "") -> float:
+    if not is_real(value) or not math.isfinite(value) or value <= 0:
         raise ValueError(
-            f"{parameter} must be a finite number above 0, got {value!r}.{_then(way_out)}"
+            f"{parameter} must be a finite number above 0, got {value!r}. {hint}".rstrip()
         )
     return float(value)
+
+
+def is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def check_contamination(value: Any) -> float | None:
     """A share in (0, 1), or None for "auto"."""
     if isinstance(value, str) and value == "auto":
         return None
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 < value < 1:
+    if not is_real(value) or not 0 < value < 1:
         raise ValueError(
             "contamination must be 'auto' or a share of anomalies in (0, 1), "
             f"got {value!r}. For 10 % write 0.1."
@@ -110,16 +112,6 @@ def check_share(parameter: str, value: Any) -> float:
     return float(value)
 
 
-def check_share_of_samples(parameter: str, value: Any) -> float:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 < float(value) <= 1:
-        raise ValueError(
-            f"{parameter} of the samples must be in (0, 1], got {value!r}. For half of them write "
-            "0.5; for none use sampler='uniform'."
-        )
-    return float(value)
-
-
 def check_not_below_zero(parameter: str, value: Any) -> float:
     if not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
         raise ValueError(f"{parameter} must be a finite number of at least 0, got {value!r}.")
@@ -127,10 +119,10 @@ def check_not_below_zero(parameter: str, value: Any) -> float:
 
 
 def check_sizes(parameter: str, value: Any, n: int) -> list[int]:
-    """One count above 0 for each of n structures, from one number or n of them."""
+    """The size of each of n structures, from one number or n numbers."""
     counts = np.full(n, value).tolist() if np.ndim(value) == 0 else list(value)
-    whole = all(isinstance(count, numbers.Integral) and int(count) >= 1 for count in counts)
-    if len(counts) != n or not whole:
+    valid = all(isinstance(count, numbers.Integral) and int(count) >= 1 for count in counts)
+    if len(counts) != n or not valid:
         raise ValueError(
             f"{parameter} must be one number above 0 or one for each of the {n} structures, "
             f"got {value!r}."
@@ -161,7 +153,7 @@ def check_forest_shape(n_estimators: Any, max_samples: Any, branching: Any, pool
 
 
 def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
-    """Enough columns, then enough rows, for the family to be solved at all; then its own word."""
+    """Check the number of columns and of rows, then what the family itself requires of them."""
     n, d = X.shape
     layout = getattr(family, "layout", None)
     what = "matches" if getattr(layout, "kind", "points") == "matches" else "points"
@@ -190,8 +182,8 @@ class NoModels(ValueError):
     """Every minimal sample was degenerate."""
 
 
-def nothing_valid(family: Any, X: NDArray[np.float64], n_samples: int) -> NoModels:
-    """Every minimal sample was degenerate: say what the data look like."""
+def no_valid_models(family: Any, X: NDArray[np.float64], n_samples: int) -> NoModels:
+    """The error for data of which every minimal sample was degenerate."""
     if (X[0] == X).all():
         return NoModels(
             f"all {len(X)} points are identical, so no {family.name} can be fitted. "
@@ -206,21 +198,21 @@ def nothing_valid(family: Any, X: NDArray[np.float64], n_samples: int) -> NoMode
 
 
 def check_table(D: NDArray[np.float64], source: str, shape: tuple[int, ...]) -> None:
-    """Distances: of the right shape, numbers, not negative."""
+    """Check that distances have this shape and are neither NaN nor negative."""
     if D.shape != shape:
         raise ValueError(f"{source} must give distances of shape {shape}, got {D.shape}.")
-    least = D.min() if D.size else 0.0
-    if np.isnan(least):
+    smallest = D.min() if D.size else 0.0
+    if np.isnan(smallest):
         raise ValueError(f"{source} must not give NaN.")
-    if least < 0:
+    if smallest < 0:
         raise ValueError(
             f"Negative values in data: distances must not be negative, {source} gives "
-            f"{float(least)!r}."
+            f"{float(smallest)!r}."
         )
 
 
 def check_magnitude(X: NDArray[np.float64]) -> None:
-    """Neither squares nor cubes of the coordinates may overflow or vanish."""
+    """Check that squares and cubes of the coordinates neither overflow nor underflow."""
     largest = float(np.abs(X).max(initial=0.0))
     if largest > LARGEST or 0 < largest < 1 / LARGEST:
         raise ValueError(
@@ -230,13 +222,13 @@ def check_magnitude(X: NDArray[np.float64]) -> None:
 
 
 def check_shape(source: str, values: Any, shape: tuple[Any, ...]) -> Any:
-    """An array from an object of the user's; `shape` may hold None for any length."""
+    """An array from the result of user code; None in `shape` stands for any length."""
     array = np.asarray(values)
     fits = array.ndim == len(shape) and all(
-        want is None or have == want for have, want in zip(array.shape, shape)
+        expected is None or length == expected for length, expected in zip(array.shape, shape)
     )
     if not fits:
-        wanted = str(tuple("p" if want is None else want for want in shape)).replace("'", "")
+        wanted = str(tuple("p" if length is None else length for length in shape)).replace("'", "")
         raise ValueError(f"{source} must have shape {wanted}, got {array.shape}.")
     return array
 
@@ -262,10 +254,10 @@ def check_row_count(metric: str, kept: int, given: int) -> None:
 
 
 def check_distances(source: str, R: NDArray[np.float64]) -> None:
-    least = float(R.min()) if R.size else 0.0
-    if not least >= 0:  # a NaN among them makes the least one NaN
+    smallest = float(R.min()) if R.size else 0.0
+    if not smallest >= 0:  # also if it is NaN
         raise ValueError(
-            f"{source} must not be negative or NaN, got {least!r}: a distance, infinite at most."
+            f"{source} must not be negative or NaN, got {smallest!r}: a distance, infinite at most."
         )
 
 
@@ -294,8 +286,8 @@ def check_not_increasing(name: str, values: NDArray[np.float64]) -> None:
 def objects_or_none(X: Any, certainly: bool = False) -> NDArray[np.object_] | None:
     """A 1-D array of objects if X is a list of strings, dicts, ragged lists and so on.
 
-    None if X is a table of numbers, which scikit-learn's validation takes; with
-    `certainly` the items of a list are objects even if they look like rows.
+    None if X is an array of numbers, which scikit-learn validates. With `certainly`, the items of
+    a list are objects even if they look like rows.
     """
     if isinstance(X, (str, bytes, dict)):
         raise ValueError(f"X must be a list of items, got one {type(X).__name__}: {X!r:.40}.")
@@ -333,19 +325,15 @@ def different_columns(a: int, b: int) -> ValueError:
 
 
 def check_same_kind(fitted_on_objects: bool, objects: Any) -> None:
-    """Rows to score must be of the kind that was fitted."""
+    """Check that the rows to score are of the same kind as the training rows."""
     if fitted_on_objects != (objects is not None):
         kinds = ("a list of objects", "rows of numbers")
         was, now = kinds if fitted_on_objects else kinds[::-1]
         raise ValueError(f"the forest was fitted on {was}, X is {now}.")
 
 
-def _then(way_out: str) -> str:
-    return f" {way_out}" if way_out else ""
-
-
 def check_bounded(metric: str, D: NDArray[np.float64]) -> None:
-    """Soft edges count 2 - distance, which has to be at least 1."""
+    """Check that distances are at most 1, since soft edges count 2 - distance."""
     if D.max() > 1 + 1e-9:
         raise ValueError(
             f"path='soft' needs a metric with distances of at most 1, such as 'tanimoto'; metric "
@@ -354,7 +342,7 @@ def check_bounded(metric: str, D: NDArray[np.float64]) -> None:
 
 
 def check_finite(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+    if not is_real(value) or not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}.")
     return float(value)
 
@@ -365,53 +353,9 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_enough_rows(n: int, least: int = 20) -> None:
-    if n < least:
+def check_enough_rows(n: int, minimum: int = 20) -> None:
+    if n < minimum:
         raise ValueError(
-            f"contamination='auto' needs at least {least} rows of X to take a threshold from, got "
-            f"{n}. Leave X out for the training points, or use set_threshold."
+            f"contamination='auto' needs at least {minimum} rows of X to take a threshold from, "
+            f"got {n}. Leave X out for the training points, or use set_threshold."
         )
-
-
-def check_quality(sampler: str, quality: Any, n: int, size: int) -> NDArray[np.float64]:
-    """(n,) finite, not negative, and above 0 for as many points as a sample has."""
-    if quality is None:
-        raise ValueError(
-            f"sampler {sampler!r} needs the quality of each point: pass it to fit, "
-            "fit(X, quality=...), numbers of at least 0, high for points to trust."
-        )
-    quality = check_shape("quality", quality, (n,)).astype(np.float64, copy=False)
-    bad = np.flatnonzero(~(np.isfinite(quality) & (quality >= 0)))
-    if len(bad):
-        raise ValueError(
-            f"quality must be finite numbers of at least 0, got {float(quality[bad[0]])!r} for "
-            f"row {bad[0]}. Where low is good, as in ratios of distances, pass 1 - ratio."
-        )
-    positive = int(np.sum(quality > 0))
-    if positive < size:
-        raise ValueError(
-            f"quality must be above 0 for at least {size} points, as many as a minimal sample "
-            f"has; it is for {positive} of {n}, and sampler {sampler!r} draws no others. Give "
-            "more points a small quality, or use sampler='uniform'."
-        )
-    return np.asarray(quality)
-
-
-def check_groups(
-    sampler: str, groups: Any, n: int, size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) as numbers of groups from 0, and how many points each has, one large enough."""
-    if groups is None:
-        raise ValueError(
-            f"sampler {sampler!r} needs the group of each point: pass it to fit, "
-            "fit(X, groups=...), a number or name for each row."
-        )
-    values = check_shape("groups", groups, (n,))
-    _, of, sizes = np.unique(values, return_inverse=True, return_counts=True)
-    if sizes.max() < size:
-        raise ValueError(
-            f"groups must have one group of at least {size} points, as many as a minimal sample "
-            f"has; the largest of {len(sizes)} has {sizes.max()}. Merge groups, or use "
-            "sampler='uniform'."
-        )
-    return of, sizes

@@ -1,8 +1,8 @@
 """The band of each model: its width, its evidence, and from these the noise sigma.
 
-The band around a good model is denser than its surroundings, most of all at the width of the
+The band around a good model is denser than its surroundings, in particular at the width of the
 noise. For each half-width w of a grid, the log-likelihood ratio compares the number of points in
-the band with the number expected if the points of the widest band were spread evenly over it: an
+the band with the number expected if the points of the widest band were distributed evenly: an
 a-contrario test that needs no threshold.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
-from ._kernels import bands as kernels
+from ._kernels import bands as compiled
 from ._random import Stream, choose
 from ._threads import in_threads
 from ._validation import check_family_fits, check_integer, check_magnitude, warn_user
@@ -31,19 +31,19 @@ __all__ = ["Bands", "estimate_sigma"]
 
 Table = NDArray[np.uint8]
 
-# Half-widths in units of the extent of the data: 15, from wide to narrow, 7 octaves.
+# 15 half-widths in units of the extent of the data, from wide to narrow, over 7 octaves.
 WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)
 _BLOCK = 256
 _TABLE_BYTES = 64 * 2**20
-_BEST = 0.02  # the share of models that sigma is estimated from
-_LEAST_EXPECTED = 0.001
+_BEST_SHARE = 0.02  # the share of the models that sigma is estimated from
+_MIN_EXPECTED = 0.001
 # The expected number of false discoveries among all models and widths.
 _FALSE_DISCOVERIES = 1e-3
 
 
 def least_ratio(n_models: int) -> float:
-    """The log ratio that chance reaches in one data set of a thousand, over all models and
-    widths."""
+    """The log-likelihood ratio that random data exceed for any model and width with probability
+    1/1000."""
     return float(np.log(n_models * len(WIDTHS) / _FALSE_DISCOVERIES))
 
 
@@ -52,22 +52,22 @@ class Bands:
     """The band of each model, as measured on the data."""
 
     sigma: float
-    """the noise of the structures; nan if no band is denser than its surroundings"""
+    """the noise of the structures; NaN if no band is denser than its surroundings"""
     half_width: Floats
     """(m,) the half-width of largest log-likelihood ratio"""
     ratio: Floats
     """(m,) the log-likelihood ratio there"""
     gain: Floats
-    """(m,) the same per point of the band"""
+    """(m,) the ratio per point of the band"""
 
     @property
     def least_ratio(self) -> float:
-        """A band with a larger ratio is not due to chance."""
+        """Bands with larger ratios are significant."""
         return least_ratio(len(self.ratio))
 
 
 class BandTable(NamedTuple):
-    """For every point and model, the narrowest band that holds the point; and the counts."""
+    """The narrowest band of each model that contains each point, and the number of points."""
 
     widths: Floats
     """(15,)"""
@@ -91,22 +91,22 @@ def measure_bands(
     n_jobs: int | None = None,
     keep: bool = False,
 ) -> tuple[Bands, BandTable | None]:
-    """The bands of all models, from the rows of X. O(n m).
+    """Measure the bands of all models on the rows of X. O(n m).
 
-    A row does not count for the models that it is a sample of. keep: also return the table of
+    A row does not count for the models whose samples contain it. keep: also return the table of
     bands, unless it is too large.
     """
     keep = keep and fits_table(len(X), len(models))
     bins = np.empty((len(X), len(models)), np.uint8) if keep else None
     counts = _count_bands(X, models, membership, widths, n_jobs, bins)
-    found = bands_of(counts, widths, models, models.family.codimension(X.shape[1]))
-    return found, None if bins is None else BandTable(widths, bins, counts)
+    bands = bands_of(counts, widths, models, models.family.codimension(X.shape[1]))
+    return bands, None if bins is None else BandTable(widths, bins, counts)
 
 
 def full_band_table(
     X: Floats, models: ModelSet, membership: SampleMembership, n_jobs: int | None = None
 ) -> BandTable:
-    """The bands of all rows of X, whatever the size of the table."""
+    """The table of bands of all rows of X, whatever its size."""
     widths, bins = widths_of(models.family, X), np.empty((len(X), len(models)), np.uint8)
     return BandTable(widths, bins, _count_bands(X, models, membership, widths, n_jobs, bins))
 
@@ -119,7 +119,7 @@ def _count_bands(
     n_jobs: int | None,
     bins: Table | None,
 ) -> Any:
-    """(15, m) the number of rows in each band; bins (n, m) is filled if there is one."""
+    """(15, m) the number of rows in each band; fills bins (n, m) if given."""
     starts = range(0, len(X), _BLOCK)
     blocks = (
         (
@@ -135,7 +135,7 @@ def _count_bands(
 
 
 def fits_table(n: int, m: int) -> bool:
-    """Whether the table of bands of n points and m models is small enough to be kept."""
+    """Whether the table of bands of n points and m models is small enough to keep."""
     return n * m <= _TABLE_BYTES
 
 
@@ -149,7 +149,7 @@ def _block_counts(
 
 def count_bins(bins: Table, rows: Ints, sign: int, counts: Any) -> None:
     """counts (15, m) += sign for the band of each of the rows of bins (n, m)."""
-    kernels.count_bins(bins, rows, sign, np.empty(counts.shape, np.uint8), counts)
+    compiled.count_bins(bins, rows, sign, np.empty(counts.shape, np.uint8), counts)
 
 
 def new_counts(models: ModelSet) -> Any:
@@ -169,12 +169,12 @@ def band_bins(
     membership: SampleMembership,
     out: Table | None = None,
 ) -> Table:
-    """(n, m) the narrowest band of each model that holds each row; NO_BAND for none, and for the
-    models that the row is a sample of."""
+    """(n, m) the narrowest band of each model that contains each row; NO_BAND for none, and for the
+    models whose samples contain the row."""
     table = np.empty((len(X), len(models)), np.uint8) if out is None else out
     starts, ends = membership.of(X)
     for rows, R in residual_blocks(X, [models]):
-        kernels.band_bins(R, widths, starts[rows], ends[rows], membership.columns, table[rows])
+        compiled.band_bins(R, widths, starts[rows], ends[rows], membership.columns, table[rows])
     return table
 
 
@@ -182,49 +182,49 @@ def bands_of(counts: Any, widths: Floats, models: ModelSet, codimension: int) ->
     """Bands from the counts (15, m)."""
     inside = within(counts)
     ratios = log_likelihood_ratios(inside, codimension)
-    at, each = np.argmax(ratios, axis=0), np.arange(len(models))
-    size, ratio = models.samples.shape[1], ratios[at, each]
-    # The band's points are those counted and the sample itself.
-    gain = ratio / np.maximum(size + 1, size + inside[at, each])
-    few = max(1, round(_BEST * len(models)))
-    best = np.sort(np.partition(ratios, -few, axis=1)[:, -few:], axis=1).mean(axis=1)
-    sigma = float(widths[np.argmax(best)] / 2) if best.max() > 0 else np.nan
-    return Bands(sigma, widths[at], ratio, gain)
+    best, model = np.argmax(ratios, axis=0), np.arange(len(models))
+    size, ratio = models.samples.shape[1], ratios[best, model]
+    # The points of a band are those counted and the sample itself.
+    gain = ratio / np.maximum(size + 1, size + inside[best, model])
+    n_best = max(1, round(_BEST_SHARE * len(models)))
+    means = np.sort(np.partition(ratios, -n_best, axis=1)[:, -n_best:], axis=1).mean(axis=1)
+    sigma = float(widths[np.argmax(means)] / 2) if means.max() > 0 else np.nan
+    return Bands(sigma, widths[best], ratio, gain)
 
 
 def log_likelihood_ratios(inside: Ints, codimension: int) -> Floats:
-    """(w, m): k ln(k / E) - (k - E) where the band holds more than expected, else 0.
+    """(w, m): k ln(k / E) - (k - E) if the band contains more points than expected, else 0.
 
-    inside (w, m): k, the points of each band without the model's own sample. E is the expected
-    number if the points of the widest band were spread evenly.
+    inside (w, m): k, the number of points in each band, without the sample of the model. E is the
+    expected number if the points of the widest band were distributed evenly.
     """
     ratios = np.empty(inside.shape)
     shares, logs = (WIDTHS / WIDTHS[0]) ** codimension, np.empty((2, 1 + inside[0].max(initial=0)))
-    kernels.log_ratios(inside, shares, _LEAST_EXPECTED, *logs, ratios)
+    compiled.log_ratios(inside, shares, _MIN_EXPECTED, *logs, ratios)
     return ratios
 
 
 def kernel_scales(
     bands: Bands, scale: str, sigma: float | None, estimate: float | None = None
 ) -> Floats:
-    """(m,) the kernel's sigma for each model.
+    """(m,) the sigma of the kernel for each model.
 
-    "fixed": sigma where it is given, else the estimate (of these bands, if none is passed), for
-    all models. "per_model": half the model's half-width. "adaptive": between the two, the
-    geometric mean where sigma is given, else nine tenths of the way to the model's own.
+    "fixed": `sigma` if it is given, else the estimate (by default of these bands), for all models.
+    "per_model": half the half-width of the model. "adaptive": in between, the geometric mean of
+    the two if sigma is given, else nine tenths of the way to the value of the model.
     """
     estimate = bands.sigma if estimate is None else estimate
     fixed = estimate if sigma is None else sigma
-    # A band without evidence has no width of its own.
-    own = np.where(bands.ratio > 0, bands.half_width / 2, fixed)
+    # A band without evidence has no width.
+    per_model = np.where(bands.ratio > 0, bands.half_width / 2, fixed)
     if scale == "fixed":
-        return np.full(len(own), fixed)
+        return np.full(len(per_model), fixed)
     if scale == "per_model":
-        return own
+        return per_model
     # From ratios, so that scaling the data by a power of two scales the result exactly.
     if sigma is not None:
-        return np.asarray(own * np.sqrt(sigma / own))
-    return np.asarray(own * (fixed / 0.75 / own) ** 0.1)
+        return np.asarray(per_model * np.sqrt(sigma / per_model))
+    return np.asarray(per_model * (fixed / 0.75 / per_model) ** 0.1)
 
 
 def model_weights(bands: Bands, weighting: str) -> Floats:
@@ -233,7 +233,7 @@ def model_weights(bands: Bands, weighting: str) -> Floats:
 
 
 def fallback_sigma(X: Floats, models: ModelSet) -> float:
-    """A middle width, with a warning, for data without any structure."""
+    """Half the median width of the grid, with a warning, for data without any structure."""
     sigma = float(extent(models.family, X) * WIDTHS[len(WIDTHS) // 2] / 2)
     warn_user(
         f"no structure of family {models.family.name!r} was found in {len(X)} points; sigma='auto' "
@@ -251,7 +251,7 @@ def estimate_sigma(
 ) -> float:
     """Estimate the noise of the structures of a family.
 
-    It is half the half-width at which the bands of the best 2 % of random models have most
+    It is half the half-width at which the bands of the best 2 % of random models have the most
     evidence. At most 1,000 points are used. The `sigma_` of a detector uses more points and
     models and may differ by one step of the grid of widths, a factor of sqrt(2).
 
@@ -264,12 +264,12 @@ def estimate_sigma(
     n_models : int, default=2000
         Random models to draw.
     random_state : int, RandomState, Generator or None, default=None
-        One seed gives one answer.
+        The same seed gives the same result.
 
     Returns
     -------
     float
-        The standard deviation of the points about their structures, in the units of X. Where no
+        The standard deviation of the points about their structures, in the units of X. If no
         structure is found, a warning is issued and the value is a guess.
 
     Examples
@@ -293,7 +293,7 @@ def estimate_sigma(
 
 
 def rough_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
-    """sigma from at most 1,000 points and 2,000 models; nan where no structure is found."""
+    """sigma from at most 1,000 points and 2,000 models; NaN if no structure is found."""
     models = models.first(2000)
     some = X[choose(stream, len(X), 1000)]
     widths = widths_of(models.family, X)

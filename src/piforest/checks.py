@@ -1,6 +1,4 @@
-"""The laws of each protocol, as functions that say in words what is broken.
-
-Shipped, so that you can test your own classes:
+"""Checks of the requirements of each protocol, for testing custom classes.
 
 >>> from piforest.checks import check_family
 >>> from piforest.families import get_family
@@ -403,7 +401,7 @@ def _check_null(family: ModelFamily, X: Floats) -> None:
 def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
     """Test a sampler.
 
-    What its `needs` name is made up: a quality above 0, groups with enough points.
+    The arguments in its `needs` are generated: a quality above 0, groups with enough points.
 
     Parameters
     ----------
@@ -414,7 +412,7 @@ def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
     Raises
     ------
     BrokenLaw
-        At the first law that does not hold.
+        If a requirement is not met.
 
     Examples
     --------
@@ -429,8 +427,8 @@ def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
         f"needs must be a tuple of 'quality', 'groups', or of none of them, got {needs!r}.",
     )
     for size in (1, 2, min(8, len(X)), len(X)):
-        given = _made_up(needs, len(X), size)
-        rows = np.asarray(checked.draw(X, size, 50, Stream(1), **given))
+        arguments = _example_arguments(needs, len(X), size)
+        rows = np.asarray(checked.draw(X, size, 50, Stream(1), **arguments))
         _require(rows.dtype.kind in "iu", f"row numbers must be integers, got {rows.dtype}.")
         _require(rows.shape == (50, size), f"draw must give (n_samples, size), got {rows.shape}.")
         _require((rows >= 0) & (rows < len(X)), "row numbers must lie in [0, n).")
@@ -438,25 +436,25 @@ def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
             [len(set(row)) == size for row in rows.tolist()], "a sample must not repeat a point."
         )
         _require(
-            np.array_equal(rows[:7], checked.draw(X, size, 7, Stream(1), **given)),
-            "sample i must depend on (stream, i) alone, not on how many are drawn.",
+            np.array_equal(rows[:7], checked.draw(X, size, 7, Stream(1), **arguments)),
+            "sample i must depend on (stream, i) alone, not on the number of samples.",
         )
     if len(X) > 4:
-        given = _made_up(needs, len(X), 2)
-        other = checked.draw(X, 2, 50, Stream(2), **given)
+        arguments = _example_arguments(needs, len(X), 2)
+        other = checked.draw(X, 2, 50, Stream(2), **arguments)
         _require(
-            not np.array_equal(other, checked.draw(X, 2, 50, Stream(1), **given)),
+            not np.array_equal(other, checked.draw(X, 2, 50, Stream(1), **arguments)),
             "another stream must give other samples.",
         )
 
 
-def _made_up(needs: tuple[str, ...], n: int, size: int) -> dict[str, Any]:
-    """A quality, and up to three groups that have `size` points each."""
-    everything = {
+def _example_arguments(needs: tuple[str, ...], n: int, size: int) -> dict[str, Any]:
+    """A quality, and up to three groups with at least `size` points each."""
+    arguments = {
         "quality": np.random.default_rng(1).uniform(0.5, 1.5, n),
         "groups": np.arange(n) % min(3, max(1, n // size)),
     }
-    return {name: everything[name] for name in needs}
+    return {name: arguments[name] for name in needs}
 
 
 def check_kernel(kernel: KernelLike) -> None:
@@ -469,7 +467,7 @@ def check_kernel(kernel: KernelLike) -> None:
     Raises
     ------
     BrokenLaw
-        At the first law that does not hold.
+        If a requirement is not met.
 
     Examples
     --------
@@ -484,7 +482,7 @@ def check_kernel(kernel: KernelLike) -> None:
         _require((phi >= 0) & (phi <= 1), "a kernel's values must lie in [0, 1].")
         _require(np.diff(phi) <= 0, "a kernel must not increase with the distance.")
         part = np.asarray(checked(r[5:6], np.full(1, sigma)))
-        _require(np.allclose(part, phi[5:6]), "a kernel must judge each distance alone.")
+        _require(np.allclose(part, phi[5:6]), "a kernel must evaluate each distance alone.")
 
 
 def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
@@ -499,7 +497,7 @@ def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
     Raises
     ------
     BrokenLaw
-        At the first law that does not hold.
+        If a requirement is not met.
 
     Examples
     --------
@@ -507,7 +505,7 @@ def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
     >>> check_metric("ruzicka")
     """
     checked = _lawful(resolve_metric, metric)
-    _require(checked.name != "precomputed", "a table of distances has no rows to test.")
+    _require(checked.name != "precomputed", "metric 'precomputed' has no rows to test.")
     if X is None:
         rng = np.random.default_rng(0)
         X = rng.uniform(0, 1, (12, 9)) * (rng.uniform(size=(12, 9)) < 0.6)
@@ -536,12 +534,12 @@ def check_forest(forest: Forest) -> None:
     Parameters
     ----------
     forest : Forest
-        Without any trees yet.
+        Without any tree.
 
     Raises
     ------
     BrokenLaw
-        At the first law that does not hold.
+        If a requirement is not met.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Why is this point anomalous, or not?"""
+"""Explanations: why a point is anomalous or not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .structures import Structure
 
 __all__ = ["Explanation", "Nearby"]
 
-_NEAREST = 3
-_ON = 4.0  # sigmas
+_N_NEAREST = 3
+_MAX_SIGMAS = 4.0  # a point within this distance is on a structure
 
 
 @dataclass(frozen=True)
@@ -20,24 +20,24 @@ class Nearby:
     """A structure as seen from a point."""
 
     structure: int
-    """its place in `structures_`"""
+    """its index in `structures_`"""
     distance: float
     """in the units of the data"""
     sigmas: float
     """the same in units of the structure's noise"""
     support: int
-    """how many training points (of a random 50,000, if there are more) belong to the structure"""
+    """the number of training points (of a random 50,000, if there are more) on the structure"""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One point, what it scored, and the structures nearest to it in their own sigmas."""
+    """The score of a point, and the structures that are nearest to it in units of their noise."""
 
     score: float
     threshold: float
-    """anomalous is what scores above it"""
+    """points with larger scores are anomalous"""
     p_value: float | None
-    """None where there is none to give"""
+    """None if it is not available"""
     anomalous: bool
     nearest: list[Nearby]
     text: str
@@ -53,12 +53,12 @@ def explanations(
     threshold: float,
     structures: list[Structure],
 ) -> list[Explanation]:
-    columns = [each.residuals(X) for each in structures]
+    columns = [structure.residuals(X) for structure in structures]
     distances = np.column_stack(columns) if columns else np.empty((len(X), 0))
-    sigmas = distances / np.array([each.sigma for each in structures])
-    found = []
+    sigmas = distances / np.array([structure.sigma for structure in structures])
+    results = []
     for i in range(len(X)):
-        order = np.argsort(sigmas[i], kind="stable")[:_NEAREST]
+        order = np.argsort(sigmas[i], kind="stable")[:_N_NEAREST]
         nearest = [
             Nearby(int(k), float(distances[i, k]), float(sigmas[i, k]), structures[k].support)
             for k in order
@@ -66,8 +66,8 @@ def explanations(
         score = float(scores[i])
         p = None if p_values is None else float(p_values[i])
         text = _sentence(score, threshold, p, nearest, structures)
-        found.append(Explanation(score, threshold, p, score > threshold, nearest, text))
-    return found
+        results.append(Explanation(score, threshold, p, score > threshold, nearest, text))
+    return results
 
 
 def _sentence(
@@ -89,7 +89,7 @@ def _sentence(
     if not np.isfinite(first.sigmas):
         return head + "on the wrong side of every structure."
     away = f"{first.sigmas:.3g} sigmas ({first.distance:.3g}) away"
-    if first.sigmas <= _ON:
+    if first.sigmas <= _MAX_SIGMAS:
         but = ", but it shares too little with its points" if anomalous else ""
         return head + f"on {what}, {away}{but}."
     but = "" if anomalous else ", but it shares enough with the points of some"

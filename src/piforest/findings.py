@@ -1,5 +1,5 @@
-"""What follows from a fitted forest: training scores, null scores, the automatic threshold and
-the structures. Each is computed when it is first asked for, and kept."""
+"""Results derived from a fitted forest: training scores, null scores, the automatic threshold and
+the structures. Each is computed on first use and cached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import labels, thresholds
 from ._random import SUBSET, Stream, subset
 from ._validation import check_enough_rows, warn_user
 from .bands import BandTable
-from .engines import Computing
+from .engines import Backend
 from .fitted import FittedForest
 from .membership import sample_membership
 from .protocols import Bools, Floats
@@ -31,14 +31,14 @@ Tables = Sequence[BandTable | None]
 
 
 class Findings:
-    """Questions about a fitted forest. What computes is passed with each question.
+    """Cached results of a fitted forest. Each method takes the backend that computes them.
 
     Parameters
     ----------
     fitted : FittedForest
-        The value that the questions are about.
+        The fitted forest.
     scores, subset_scores : ndarray or None
-        Scores of all training rows and of those that stand for them, where they are known.
+        Scores of all training rows and of the subset that represents them, if they are known.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class Findings:
         self._threshold: float | None = None
         self._structures: list[Structure] | None = None
 
-    def scores(self, compute: Computing) -> Floats:
-        """(n,) of the training rows; those of very many rows are not known."""
+    def scores(self, backend: Backend) -> Floats:
+        """(n,) scores of the training rows; not available for more than 50,000 rows."""
         if self._scores is None and self.fitted.n_training <= SUBSET:
-            self._scores = self.subset_scores(compute)
+            self._scores = self.subset_scores(backend)
         if self._scores is None:
             raise AttributeError(
                 f"the scores of the {self.fitted.n_training} training rows are not kept, since "
@@ -65,19 +65,19 @@ class Findings:
             )
         return self._scores
 
-    def subset_scores(self, compute: Computing) -> Floats:
-        """Scores of the training rows, or of the 50,000 that stand for them."""
+    def subset_scores(self, backend: Backend) -> Floats:
+        """Scores of the training rows, or of the random 50,000 that represent them."""
         fitted = self.fitted
         if self._subset_scores is None:
             if self._scores is not None:
                 self._subset_scores = self._scores[subset(Stream(fitted.key), fitted.n_training)]
             else:
-                self._subset_scores = compute.scores(fitted, fitted.subset)
+                self._subset_scores = backend.scores(fitted, fitted.subset)
         return self._subset_scores
 
     @property
     def has_scores(self) -> bool:
-        """Whether `scores` has an answer."""
+        """Whether `scores` is available."""
         fitted = self.fitted
         return self._scores is not None or (
             fitted.n_training <= SUBSET
@@ -86,61 +86,61 @@ class Findings:
 
     @property
     def known_scores(self) -> Floats | None:
-        """(n,) of the training rows where they are known without computing."""
+        """(n,) scores of the training rows if they are known without computing."""
         return self._scores
 
-    def null_scores(self, compute: Computing) -> Floats:
+    def null_scores(self, backend: Backend) -> Floats:
         """Scores of random points, ascending."""
         if self._null_scores is None:
-            self._null_scores = np.sort(compute.scores(self.fitted, self._null_points()))
+            self._null_scores = np.sort(backend.scores(self.fitted, self._null_points()))
         return self._null_scores
 
-    def automatic_threshold(self, compute: Computing, tables: Tables | None = None) -> float:
-        """The threshold for the training rows; tables: their bands where they are known."""
+    def automatic_threshold(self, backend: Backend, tables: Tables | None = None) -> float:
+        """The threshold for the training rows; tables: their bands, if they are known."""
         if self._threshold is None:
             if self.fitted.has_null:
-                self._threshold = self._voted(compute, self._band_counts(compute, tables))
+                self._threshold = self._vote_threshold(backend, self._band_counts(backend, tables))
             else:
-                self._threshold = thresholds.otsu(self.subset_scores(compute))
+                self._threshold = thresholds.otsu(self.subset_scores(backend))
         return self._threshold
 
-    def held_out_threshold(self, compute: Computing, rows: Floats, scores: Floats) -> float:
-        """The threshold for other rows than those of the training."""
+    def held_out_threshold(self, backend: Backend, rows: Floats, scores: Floats) -> float:
+        """The threshold for rows other than the training rows."""
         if not self.fitted.has_null:
             return thresholds.otsu(scores)
         check_enough_rows(len(rows))
-        votes = self._votes(compute, self._band_counts(compute), rows, scores)
+        votes = self._votes(backend, self._band_counts(backend), rows, scores)
         return thresholds.best_f1_threshold(scores, votes)
 
-    def structures(self, compute: Computing) -> list[Structure]:
-        """Found in the pool; members are those of the training rows, or of the 50,000 that stand
-        for them."""
+    def structures(self, backend: Backend) -> list[Structure]:
+        """The structures of the pool, with members from the training rows, or from the random
+        50,000 that represent them."""
         if self._structures is None:
-            self._structures = self._find_structures(compute)
+            self._structures = self._find_structures(backend)
         return self._structures
 
-    def _find_structures(self, compute: Computing) -> list[Structure]:
-        fitted, families = self.fitted, self._band_counts(compute)
-        most = np.inf
+    def _find_structures(self, backend: Backend) -> list[Structure]:
+        fitted, families = self.fitted, self._band_counts(backend)
+        threshold = np.inf
         if fitted.has_null:
             if self._threshold is None:
-                self._threshold = self._voted(compute, families)
-            most = self._threshold
+                self._threshold = self._vote_threshold(backend, families)
+            threshold = self._threshold
         stream = Stream(fitted.key).child("structures")
-        found = find_structures(families, fitted.pool_scores <= most, stream)
+        found = find_structures(families, fitted.pool_scores <= threshold, stream)
         if fitted.holds_all:
             return found
         rows = subset(Stream(fitted.key), fitted.n_training)
-        cells = members_of(fitted.subset, self.subset_scores(compute) <= most, found)
+        cells = members_of(fitted.subset, self.subset_scores(backend) <= threshold, found)
         return [each.with_members(rows[cells == k]) for k, each in enumerate(found)]
 
-    def _voted(self, compute: Computing, families: list[BandCounts]) -> float:
+    def _vote_threshold(self, backend: Backend, families: list[BandCounts]) -> float:
         points, scores = self.fitted.points, self.fitted.pool_scores
-        votes = self._votes(compute, families, points, scores)
+        votes = self._votes(backend, families, points, scores)
         return thresholds.best_f1_threshold(scores, votes)
 
     def _votes(
-        self, compute: Computing, families: list[BandCounts], points: Floats, scores: Floats
+        self, backend: Backend, families: list[BandCounts], points: Floats, scores: Floats
     ) -> Bools:
         """Which points are anomalous by the majority of three votes."""
         ceiling, pool = self.fitted.ceiling(), self.fitted.points
@@ -148,8 +148,8 @@ class Findings:
         if not found:
             names = " or ".join(repr(bands.family.name) for bands in families)
             warn_user(
-                f"no structure of family {names} stands out from chance in {len(pool)} points; "
-                "contamination='auto' has next to nothing to go by."
+                f"no structure of family {names} is significant in {len(pool)} points; "
+                "contamination='auto' is unreliable here, pass a share instead."
             )
         far, null_far = (
             np.all(relative_distances(rows, found) > labels.NEAR, axis=1)
@@ -158,24 +158,24 @@ class Findings:
         low, high = labels.box(pool)
         widest = max((each.half_width for each in found), default=0.0)
         if np.mean(null_far) < 0.5 and 2 * REACH * widest >= np.min(high - low):
-            # One structure fills the box of the data, as a line along an axis does: random
-            # points are like normal ones there and cannot be compared with.
+            # One structure fills the box of the data, as a line along an axis does: random points
+            # are then like normal points, and comparing with them is meaningless.
             return np.asarray(far)
-        null = np.minimum(self.null_scores(compute), ceiling)
+        null = np.minimum(self.null_scores(backend), ceiling)
         return labels.votes(np.minimum(scores, ceiling), null, far, null_far)
 
-    def _band_counts(self, compute: Computing, tables: Tables | None = None) -> list[BandCounts]:
-        """One for each family, of the points of the pool."""
+    def _band_counts(self, backend: Backend, tables: Tables | None = None) -> list[BandCounts]:
+        """The band counts of the pool, one for each family."""
         embedding, points = self.fitted.embedding, self.fitted.points
         if embedding is None:
             raise AttributeError("a forest without models has no bands.")
         counts = []
-        for at, models in enumerate(embedding.models):
-            table = None if tables is None else tables[at]
+        for i, models in enumerate(embedding.models):
+            table = None if tables is None else tables[i]
             if table is None:
                 alone = embedding.membership if len(embedding.models) == 1 else None
                 membership = sample_membership([models]) if alone is None else alone
-                table = compute.band_table(points, models, membership)
+                table = backend.band_table(points, models, membership)
             counts.append(BandCounts(points, models, table))
         return counts
 

@@ -1,8 +1,8 @@
-"""From scores to labels without a share to guess: what would a point of no structure score?
+"""Automatic labels: compare the scores with those of random points, which follow no structure.
 
-Points drawn at random go through the same trees. Compared with them, every score
-has a p-value, the p-values tell how many anomalies there are, and that tells where
-to cut. Then the cut moves to a valley of the scores, and the structures have a vote.
+The scores of random points in the same trees give a p-value for every score. The p-values give an
+estimate of the number of anomalies, and this a cut. The cut then moves to a minimum of the density
+of the scores, and the distances to the structures contribute a vote.
 """
 
 from __future__ import annotations
@@ -14,45 +14,45 @@ from .protocols import Bools, Floats
 from .thresholds import midway
 
 NULL_POINTS = 250
-_BOX = (1, 99)  # per cent: a far point must not blow up the box
-_SURELY_RANDOM = 0.3  # above this p-value there are next to no normal points
-_RARELY_RANDOM = (0.02, 0.1)
-_BANDWIDTH = 0.5
-_FEW = 10
-_FEW_NEAR = 5
+_BOX = (1, 99)  # percentiles, so that far points do not enlarge the box
+_STOREY_LAMBDA = 0.3  # hardly any normal point has a larger p-value
+_P_VALUE_LIMITS = (0.02, 0.1)
+_BANDWIDTH = 0.5  # in units of Silverman's rule
+_MIN_FLAGGED = 10  # fewer points are too few for a density
+_NEAR_SLACK = 5
 _MINORITY = 0.3
-_LEAST_COVER = 0.05
-_MOSTLY = 0.5
-# A point within so many half-widths of a structure belongs to it.
+_MIN_COVERED = 0.05
+_MAJORITY = 0.5
+# A point within this many half-widths of a structure is near it.
 NEAR = 2.0
 
 
 def box(X: Floats) -> tuple[Floats, Floats]:
-    """The lowest and the highest corner of the box that holds 98 % of each column of X."""
+    """The lower and the upper corner of the box that contains 98 % of each column of X."""
     low, high = np.percentile(X, _BOX, axis=0)
     return low, high
 
 
 def null_points(X: Floats, stream: Stream) -> Floats:
-    """(NULL_POINTS, d) uniform points of the box of X."""
+    """(NULL_POINTS, d) points drawn uniformly from the box of X."""
     return np.asarray(stream.generator().uniform(*box(X), (NULL_POINTS, X.shape[1])))
 
 
 def p_values(scores: Floats, null: Floats) -> Floats:
-    """(1 + how many null scores are at most the score) / (1 + how many there are)."""
+    """(1 + the number of null scores that are at most the score) / (1 + the number of them)."""
     return np.asarray((1 + np.searchsorted(np.sort(null), scores, side="right")) / (1 + len(null)))
 
 
 def anomaly_rate(p: Floats) -> float:
-    """Storey's estimate of the share of points that are like random ones."""
-    return min(1.0, float(np.mean(p > _SURELY_RANDOM)) / (1 - _SURELY_RANDOM))
+    """Storey's estimate of the share of random points."""
+    return min(1.0, float(np.mean(p > _STOREY_LAMBDA)) / (1 - _STOREY_LAMBDA))
 
 
 def best_cut(p: Floats) -> float:
-    """The p-value above which points are flagged, for the best expected F1.
+    """The p-value above which points are flagged, for the best expected F1 score.
 
-    If a share r of the points is random, flagging p > q finds r (1 - q) of them. 1 where
-    there are none to find.
+    If a share r of the points is random, flagging p > q finds the share r (1 - q) of all points.
+    1 if there are no random points.
     """
     rate = anomaly_rate(p)
     if rate * len(p) < 0.5:
@@ -62,17 +62,17 @@ def best_cut(p: Floats) -> float:
     return float(q[np.argmax(2 * rate * (1 - q) / (flagged + rate))])
 
 
-def into_valley(depths: Floats, cut: float, farthest: float) -> float:
-    """The cut moved to where the density of the depths is least.
+def move_to_valley(depths: Floats, cut: float, farthest: float) -> float:
+    """The cut, moved up to a local minimum of the density of the depths.
 
-    depths (n,): flagged are those below `cut`. Where the density falls beyond the cut, it
-    moves to the first valley, so that anomalies near a structure are not split. Where the
-    density rises, the cut stays; but if the peak lies before `farthest`, it is one of
-    anomalies still, and the cut moves to the valley behind it.
+    depths (n,): those below `cut` are flagged. If the density falls at the cut, the cut moves to
+    the first minimum, so that anomalies near a structure are not split. If the density rises, the
+    cut stays, unless the next peak is before `farthest`: then it is a peak of anomalies, and the
+    cut moves to the minimum after it.
     """
-    spread = np.subtract(*np.percentile(depths, [75, 25])) / 1.349
-    spread = min(depths.std(), spread) if spread > 0 else depths.std()
-    width = _BANDWIDTH * 0.9 * spread * len(depths) ** -0.2
+    sigma = np.subtract(*np.percentile(depths, [75, 25])) / 1.349
+    sigma = min(depths.std(), sigma) if sigma > 0 else depths.std()
+    width = _BANDWIDTH * 0.9 * sigma * len(depths) ** -0.2
     if not width > 0:
         return cut
     grid = np.arange(cut, depths.max() + width, width / 4)
@@ -90,7 +90,7 @@ def into_valley(depths: Floats, cut: float, farthest: float) -> float:
 
 
 def _density(depths: Floats, grid: Floats, width: float) -> Floats:
-    """A kernel estimate, up to a factor, from a fine histogram: O(n + grid)."""
+    """A kernel density estimate, up to a factor, from a fine histogram. O(n + grid)."""
     step = width / 8
     first = grid[0] - 5 * width
     bins = np.floor((depths - first) / step).astype(np.int64)
@@ -104,37 +104,38 @@ def _density(depths: Floats, grid: Floats, width: float) -> Floats:
 def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     """Which points are anomalous by at least two of three votes.
 
-    The cut of best expected F1, moved into a valley; a p-value above twice the share of
-    random points that lie near a structure (0.02 to 0.1); and `far`, whether the point lies
-    near none of the structures. `null_far` is the same of the random points. Where the
-    first vote flags fewer than ten points, there is no density to speak of, and what it
-    flags must be far too; and so must all where anomalies are a minority and more of them
-    would lie near a structure than random points do.
+    1. The score is beyond the cut of best expected F1 score, moved to a minimum of the density.
+    2. The p-value is above twice the share of random points near a structure (0.02 to 0.1).
+    3. The point is `far` from all structures; `null_far` is the same for the random points.
+
+    If the first vote flags fewer than ten points, which are too few for a density, the flagged
+    points that are far are anomalous. If anomalies are a minority, and more of them are near a
+    structure than random points would be, only those that are far are anomalous.
     """
     covered = float(np.mean(~null_far))
     p = p_values(scores, null)
     flagged = p > best_cut(p)
-    if flagged.sum() < _FEW:
+    if flagged.sum() < _MIN_FLAGGED:
         return np.asarray(flagged & far)
     depths, null_depths = -np.log2(scores), -np.log2(null)
     if not flagged.all():
         cut = midway(float(depths[flagged].max()), float(depths[~flagged].min()))
-        deeper = min(1.0, max(_LEAST_COVER, 2 * covered))
+        deeper = min(1.0, max(_MIN_COVERED, 2 * covered))
         farthest = float(np.quantile(null_depths, 1 - deeper))
-        flagged = depths < into_valley(depths, cut, farthest)
-    least, most = _RARELY_RANDOM
-    # Where most points are far, structures may be missing, and more be covered than is known.
-    rare = most if far.mean() > _MOSTLY else min(max(least, 2 * covered), most)
-    like_random = p > rare
+        flagged = depths < move_to_valley(depths, cut, farthest)
+    low, high = _P_VALUE_LIMITS
+    # If most points are far, structures may be missing, and `covered` may be too small.
+    limit = high if far.mean() > _MAJORITY else min(max(low, 2 * covered), high)
+    like_random = p > limit
     anomalous = np.asarray(flagged.astype(int) + far + like_random >= 2)
-    # Where many are anomalous, random structures are found among them.
+    # Many anomalies form random structures, so that being near one is no evidence.
     if anomalous.mean() < _MINORITY and _too_many_near(anomalous, far, covered):
         return anomalous & far
     return anomalous
 
 
 def _too_many_near(anomalous: Bools, far: Bools, covered: float) -> bool:
-    """Do more of these points lie near a structure than random ones would? Then a structure is
-    so small that its own points look random, and the others do not decide."""
+    """Whether more of these points are near a structure than random points would be. Then a
+    structure is so small that the scores of its points look random."""
     expected = covered / max(1 - covered, 1e-9) * np.sum(anomalous & far)
-    return bool(np.sum(anomalous & ~far) > expected + 3 * np.sqrt(expected) + _FEW_NEAR)
+    return bool(np.sum(anomalous & ~far) > expected + 3 * np.sqrt(expected) + _NEAR_SLACK)

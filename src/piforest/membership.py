@@ -1,4 +1,4 @@
-"""Which points belong to a model's minimal sample, by their content."""
+"""Which models have a point in their minimal sample."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .protocols import Bools, Floats, Ints
 
 @dataclass(frozen=True)
 class SampleMembership:
-    """For each distinct row of any minimal sample, the models that it is a sample of.
+    """For each distinct row in any minimal sample, the models whose samples contain it.
 
-    Rows are identified by their content, not by their number, so that equal rows are treated
-    alike and a training row like a new one.
+    Rows are identified by their content, not by their number, so that equal rows, and training
+    rows and new rows, are treated alike.
     """
 
-    words: Any
-    """(c,) ascending, a 64-bit word for each distinct content"""
+    hashes: Any
+    """(c,) ascending, a 64-bit hash of each distinct content"""
     points: Floats
     """(c, d)"""
     starts: Ints
@@ -33,9 +33,9 @@ class SampleMembership:
     """the models of each content, ascending"""
 
     def of(self, X: Floats) -> tuple[Ints, Ints]:
-        """Where the models of each row of X begin and end in `columns`."""
+        """The start and the end of the models of each row of X in `columns`."""
         first, last = np.empty((2, len(X)), np.int64)
-        find_contents(_bits(X), self.words, self._contents, self.starts, first, last)
+        find_contents(_bits(X), self.hashes, self._contents, self.starts, first, last)
         return first, last
 
     @cached_property
@@ -47,9 +47,7 @@ def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     """The index of all models; those of several families are numbered consecutively."""
     points = np.concatenate([part.points for part in models])
     # Of each point once: all samples together may be a thousand times as large.
-    words, chosen, content = np.unique(
-        _content_words(points), return_index=True, return_inverse=True
-    )
+    hashes, chosen, content = np.unique(_row_hashes(points), return_index=True, return_inverse=True)
     content, contents, columns, first = content.astype(np.int32), [], [], 0
     for part in models:
         rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
@@ -59,25 +57,25 @@ def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     each = np.concatenate(contents)
     # Stable, so that the models of a content stay in ascending order.
     order = np.argsort(each, kind="stable")
-    starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(words))))
-    return SampleMembership(words, points[chosen], starts, np.concatenate(columns)[order])
+    starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(hashes))))
+    return SampleMembership(hashes, points[chosen], starts, np.concatenate(columns)[order])
 
 
 def first_occurrences(X: Floats) -> Bools:
-    """(n,) True for the first row of each content: repeated points are no evidence."""
+    """(n,) True for the first of equal rows: repeated points are no evidence."""
     first = np.zeros(len(X), np.bool_)
-    first[np.unique(_content_words(X), return_index=True)[1]] = True
+    first[np.unique(_row_hashes(X), return_index=True)[1]] = True
     return first
 
 
-def _content_words(X: Floats) -> Any:
-    """A 64-bit word for the content of each row."""
-    words = np.zeros(len(X), np.uint64)
+def _row_hashes(X: Floats) -> Any:
+    """(n,) a 64-bit hash of the content of each row."""
+    hashes = np.zeros(len(X), np.uint64)
     for column in _bits(X).T:
-        words = mix(words, column)
-    return words
+        hashes = mix(hashes, column)
+    return hashes
 
 
 def _bits(X: Floats) -> Any:
-    """(n, d) floats as 64-bit words; -0 counts as 0."""
+    """(n, d) the bits of floats; -0 counts as 0."""
     return np.ascontiguousarray(X + 0.0).view(np.uint64)

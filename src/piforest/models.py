@@ -1,4 +1,4 @@
-"""Minimal samples to models: the driver that draws, solves and drops what is degenerate."""
+"""Models of minimal samples: draw samples, solve them, and drop degenerate ones."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from ._random import Stream
-from ._validation import check_row_numbers, check_shape, nothing_valid, warn_user
+from ._validation import check_row_numbers, check_shape, no_valid_models, warn_user
 from .protocols import Floats, Ints, ModelFamily, Sampler
 
 __all__ = ["ModelSet"]
 
-# With this many rounds, each up to 16 times as large as what is missing, all models
-# are found as long as about one sample in fifty is valid.
-_ROUNDS = 12
-# Minimal samples that are gathered and solved at once: this many, in at most so many bytes.
-# Solvers make several arrays of that size.
+# With this number of rounds, each of up to 16 times the missing models, all models are found if
+# about one sample in fifty is valid.
+_MAX_ROUNDS = 12
+# Minimal samples that are solved at once: this many, in at most this many bytes. Solvers make
+# several arrays of that size.
 _CHUNK, _CHUNK_BYTES = 16384, 2**25
 
 
 @dataclass(frozen=True)
 class ModelSet:
-    """The models of one family: what they are, what they came from, how they are used."""
+    """The models of one family: parameters, minimal samples, scales and weights."""
 
     family: ModelFamily
     params: Floats
@@ -31,11 +31,11 @@ class ModelSet:
     samples: Ints
     """(m, k) rows of the training data"""
     points: Floats
-    """(u, d) the training rows that are in a sample, in ascending order of their numbers"""
+    """(u, d) the training rows that are in any sample, in ascending order of row numbers"""
     scale: Floats
     """(m,) the kernel's sigma for each model, in residual units"""
     weight: Floats
-    """(m,) how much a preference for each model counts"""
+    """(m,) the weight of a preference for each model"""
 
     def __len__(self) -> int:
         return len(self.params)
@@ -57,54 +57,54 @@ def draw_models(
     quality: Floats | None = None,
     groups: Ints | None = None,
 ) -> tuple[ModelSet, int]:
-    """`n_models` valid models, and how many minimal samples were degenerate on the way.
+    """Draw `n_models` valid models; also return the number of degenerate minimal samples.
 
-    Degenerate samples are drawn again, a bounded number of times. Fewer models
-    than asked for are a warning, none at all is an error that says why.
+    Degenerate samples are drawn again, a bounded number of times. A smaller number of models gives
+    a warning, none at all an error with the reason.
     """
     size = family.sample_size(X.shape[1])
     params: list[Floats] = []
     samples: list[Ints] = []
-    found = drawn = degenerate = 0
-    for round_number in range(_ROUNDS):
-        wanted = (n_models - found) * min(2**round_number, 16)
+    n_found = n_drawn = n_degenerate = 0
+    for round_number in range(_MAX_ROUNDS):
+        n_samples = (n_models - n_found) * min(2**round_number, 16)
         rows = sampler.draw(
-            X, size, wanted, stream.child(round_number), quality=quality, groups=groups
+            X, size, n_samples, stream.child(round_number), quality=quality, groups=groups
         )
-        rows = check_shape(f"samples of sampler {sampler.name!r}", rows, (wanted, size))
+        rows = check_shape(f"samples of sampler {sampler.name!r}", rows, (n_samples, size))
         check_row_numbers(f"samples of sampler {sampler.name!r}", rows, len(X))
         step = max(1, min(_CHUNK, _CHUNK_BYTES // (8 * size * X.shape[1])))
-        for start in range(0, wanted, step):
+        for start in range(0, n_samples, step):
             chunk = rows[start : start + step]
             theta, valid = _solve(family, X[chunk])
-            # Up to the model that completes the set, so that the count of degenerate
-            # samples does not depend on the chunk.
-            full = np.cumsum(valid.sum(axis=1)) >= n_models - found
+            # Up to the model that completes the set, so that the number of degenerate samples
+            # does not depend on the chunk.
+            full = np.cumsum(valid.sum(axis=1)) >= n_models - n_found
             used = int(np.argmax(full)) + 1 if full.any() else len(chunk)
-            drawn += used
-            degenerate += int(np.sum(~valid[:used].any(axis=1)))
+            n_drawn += used
+            n_degenerate += int(np.sum(~valid[:used].any(axis=1)))
             at_sample, at_model = np.nonzero(valid[:used])
-            params.append(theta[at_sample, at_model][: n_models - found])
-            samples.append(chunk[at_sample][: n_models - found])
-            found += len(params[-1])
-            if found >= n_models:
-                return _join(X, family, params, samples), degenerate
-    if found == 0:
-        raise nothing_valid(family, X, drawn)
+            params.append(theta[at_sample, at_model][: n_models - n_found])
+            samples.append(chunk[at_sample][: n_models - n_found])
+            n_found += len(params[-1])
+            if n_found >= n_models:
+                return _join(X, family, params, samples), n_degenerate
+    if n_found == 0:
+        raise no_valid_models(family, X, n_drawn)
     warn_user(
-        f"only {found} of {n_models} models of family {family.name!r} could be drawn: "
-        f"{degenerate} of {drawn} minimal samples were degenerate. "
+        f"only {n_found} of {n_models} models of family {family.name!r} could be drawn: "
+        f"{n_degenerate} of {n_drawn} minimal samples were degenerate. "
         "Repeated rows are the usual reason."
     )
-    return _join(X, family, params, samples), degenerate
+    return _join(X, family, params, samples), n_degenerate
 
 
 def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
-    """family.solve, checked: what is wrong here would surface far away."""
-    answer = family.solve(samples)
-    if not isinstance(answer, tuple) or len(answer) != 2:
+    """family.solve with a check of the result: a wrong shape would cause an unclear error later."""
+    result = family.solve(samples)
+    if not isinstance(result, tuple) or len(result) != 2:
         raise ValueError(f"solve of family {family.name!r} must return parameters and valid.")
-    theta, valid = answer
+    theta, valid = result
     shape = (len(samples), family.max_models)
     valid = check_shape(f"valid of family {family.name!r}", valid, shape).astype(np.bool_)
     theta = check_shape(f"parameters of family {family.name!r}", theta, (*shape, None))
@@ -112,7 +112,7 @@ def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
 
 
 def _join(X: Floats, family: ModelFamily, params: list[Any], samples: list[Any]) -> ModelSet:
-    # A family may not know how many parameters a model has before it finds one.
+    # A family may not know the number of parameters before it finds a model.
     params = [part for part in params if len(part)]
     rows = np.concatenate(samples)
     # By columns: residuals run over all models, parameter by parameter.

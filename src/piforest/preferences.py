@@ -1,6 +1,6 @@
-"""Residuals to preferences: a kernel, fixed point, sparse rows; in blocks of rows.
+"""Preferences from residuals: a kernel gives sparse rows of fixed-point numbers.
 
-The dense n x m matrix is never built.
+Rows are processed in blocks, so that the dense n x m matrix is never built.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ KERNELS = Registry(
 
 @dataclass(frozen=True)
 class Gaussian:
-    """exp(-r^2 / (2 sigma^2)) up to 3 sigma: free of units."""
+    """exp(-r^2 / (2 sigma^2)) up to 3 sigma: independent of units."""
 
     cutoff: ClassVar[float] = 3.0
 
@@ -52,7 +52,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Paper:
-    """exp(-r^2 / sigma) up to 3 sigma: the paper's formula as printed. It has units."""
+    """exp(-r^2 / sigma) up to 3 sigma: the formula of the paper as printed. Depends on units."""
 
     cutoff: ClassVar[float] = 3.0
 
@@ -62,7 +62,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Binary:
-    """1 up to 3 sigma: Tanimoto's distance is then Jaccard's."""
+    """1 up to 3 sigma: the Tanimoto distance is then the Jaccard distance."""
 
     cutoff: ClassVar[float] = 3.0
 
@@ -71,7 +71,7 @@ class Binary:
 
 
 def exp(values: Floats) -> Floats:
-    """Of arrays and of tensors."""
+    """The exponential of an array or a tensor."""
     return values.exp() if is_tensor(values) else np.exp(values)  # type: ignore[attr-defined,no-any-return]
 
 
@@ -91,15 +91,15 @@ def list_kernels() -> list[str]:
     return KERNELS.names()
 
 
-def knows_kernel(kernel: Any) -> bool:
-    """Whether it is a built-in kernel, which every engine can compute."""
+def is_built_in_kernel(kernel: Any) -> bool:
+    """Whether the kernel is built in: every engine can compute it."""
     return isinstance(kernel, str) or KERNELS.name_of(kernel) is not None
 
 
 def resolve_kernel(kernel: Any) -> Kernel:
-    """A name, or any function (r, sigma) that does not increase in r.
+    """The kernel of a name, or of a function (r, sigma) that does not increase in r.
 
-    A function without a `cutoff` is cut at 3 sigma.
+    A function without a `cutoff` is 0 beyond 3 sigma.
     """
     if isinstance(kernel, str):
         return KERNELS.get(kernel)  # type: ignore[no-any-return]
@@ -134,27 +134,26 @@ def _name(kernel: Any) -> str:
 
 
 def _limits(kernel: Kernel, scale: Floats, unit: Floats) -> Floats:
-    """(m,) the residuals beyond which a preference is 0 or rounds to it: models of little weight
-    are cut off earlier."""
+    """(m,) the residuals beyond which a preference is 0 or rounds to 0, which depends on the
+    weight."""
     limit: Floats = kernel.cutoff * scale
     if type(kernel) is not Gaussian:
         return limit
-    # unit exp(-z^2 / 2) < 1 / 2, and a little more, for rounding.
-    least = np.maximum(2 * unit, 1.0)
-    reach = np.sqrt(2 * np.log(least) + 1e-12)
+    # unit exp(-z^2 / 2) < 1 / 2, with a margin for rounding.
+    reach = np.sqrt(2 * np.log(np.maximum(2 * unit, 1.0)) + 1e-12)
     return np.where(2 * unit > 1 - 1e-9, np.minimum(limit, reach * scale), -1.0)
 
 
-# Entries that a kernel which is not compiled turns into preferences at once: each call of NumPy
-# releases and takes the interpreter lock, which other threads wait for.
-_ENOUGH = 65_536
-# The share of all entries that is allocated at the start; pages that are never written to take
-# no memory.
-_DENSE = 1 / 8
+# Entries in one call of a kernel that is not compiled: each call of NumPy releases and acquires the
+# interpreter lock, which other threads wait for.
+_BATCH_ENTRIES = 65_536
+# The share of all entries that is allocated initially; pages that are never written to take no
+# memory.
+_INITIAL_SHARE = 1 / 8
 
 
 class Preferences:
-    """Preferences of rows for some models; what depends on the models alone is computed once."""
+    """Computes preferences for given models; what depends on the models alone is computed once."""
 
     def __init__(
         self,
@@ -171,50 +170,50 @@ class Preferences:
     def rows_of(self, X: Floats) -> SparseRows:
         """Preferences (n, m) of the rows of X for all models, in fixed point.
 
-        The byte is round(127 w phi / max w), w the model's weight; what rounds to 0
-        is not stored. With `membership`, a row has no preference for the models that it is a
-        sample of. Row i depends on row i alone.
+        The byte is round(127 w phi / max w) with the model's weight w; zeros are not stored. With
+        `membership`, a row has no preference for models whose minimal sample contains it. Row i
+        depends on row i alone.
         """
         n, m = len(X), len(self.scale)
-        nothing = np.zeros(n, np.int64)
+        zeros = np.zeros(n, np.int64)
         members = self.membership
-        starts, ends = (nothing, nothing) if members is None else members.of(X)
-        skipped = nothing[:0] if members is None else members.columns
-        flags, hits = np.zeros(-(-m // 8) * 8, np.uint8), np.empty(m // 8 + 2, np.uint32)
-        finding = flags, flags.view(np.uint64), hits
+        starts, ends = (zeros, zeros) if members is None else members.of(X)
+        skipped = zeros[:0] if members is None else members.columns
+        near, hits = np.zeros(-(-m // 8) * 8, np.uint8), np.empty(m // 8 + 2, np.uint32)
+        workspace = near, near.view(np.uint64), hits
         block = block_rows(self.models) * m + 8
-        size = block + int(_DENSE * n * m)
+        size = block + int(_INITIAL_SHARE * n * m)
         columns, values = np.empty(size, index_dtype(m)), np.empty(size, np.int8)
         compiled = type(self.kernel) is Gaussian
         powers = np.empty(m)
-        r, sigma = np.empty((2, 0 if compiled else block + _ENOUGH))
+        r, sigma = np.empty((2, 0 if compiled else block + _BATCH_ENTRIES))
         counts = np.empty(n, np.int64)
-        # Entries up to `end` are collected; those up to `start`, of rows up to `first`, are final.
+        # Entries up to `end` are collected; those up to `start`, in rows up to `first`, are final.
         first = start = end = 0
         for rows, R in residual_blocks(X, self.models):
             if end + block > len(values):
                 size = 2 * len(values)
                 columns, values = grow_array(columns, end, size), grow_array(values, end, size)
-            to = starts[rows], ends[rows], skipped, *finding
+            common = starts[rows], ends[rows], skipped, *workspace
             if compiled:
                 end += int(
                     collect_gaussian(
-                        R, self.limit, self.scale, self.unit, *to, powers, counts[rows],
+                        R, self.limit, self.scale, self.unit, *common, powers, counts[rows],
                         columns[end:], values[end:],
                     )
                 )  # fmt: skip
                 continue
-            held = end - start
+            pending = end - start
             end += int(
                 collect(
-                    R, self.limit, self.scale, *to, counts[rows], columns[end:], r[held:],
-                    sigma[held:],
+                    R, self.limit, self.scale, *common, counts[rows], columns[end:], r[pending:],
+                    sigma[pending:],
                 )
             )  # fmt: skip
-            held = end - start
-            if held > _ENOUGH or rows.stop == n:
-                some = counts[first : rows.stop], columns[start:], values[start:]
-                end = start + self._fixed_point(r[:held], sigma[:held], *some)
+            pending = end - start
+            if pending > _BATCH_ENTRIES or rows.stop == n:
+                out = counts[first : rows.stop], columns[start:], values[start:]
+                end = start + self._fixed_point(r[:pending], sigma[:pending], *out)
                 first, start = rows.stop, end
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return SparseRows(indptr, columns[:end], values[:end], m)
@@ -222,11 +221,11 @@ class Preferences:
     def _fixed_point(
         self, r: Floats, sigma: Floats, counts: Ints, columns: NDArray[Any], values: NDArray[Any]
     ) -> int:
-        """Apply the kernel in place; returns the number of entries that are left."""
+        """Apply the kernel in place; return the number of entries left."""
         phi = np.asarray(self.kernel(r, sigma), np.float64)
         # Compiled code must not read beyond an array.
         check_shape(f"kernel {_name(self.kernel)}(r, sigma)", phi, r.shape)
-        left = int(fixed_point(phi, self.unit, counts, columns, values))
-        if left < 0:
+        n_left = int(fixed_point(phi, self.unit, counts, columns, values))
+        if n_left < 0:
             check_unit_interval(_name(self.kernel), phi)
-        return left
+        return n_left

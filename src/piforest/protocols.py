@@ -1,12 +1,10 @@
-"""What a family, a sampler, a kernel, a metric and a forest must offer.
+"""Protocols of families, samplers, kernels, metrics and forests.
 
-These are protocols: write a class with these names and pass an instance where
-a built-in name goes. `piforest.checks` tests the laws that signatures cannot
-say.
+Write a class with these members and pass an instance in place of a built-in name.
+`piforest.checks` tests the requirements that signatures cannot express.
 
-Letters used in shapes, here and everywhere: n points, d columns, s samples,
-k points in a minimal sample, q models a sample, m models, p parameters,
-t trees, b branches.
+Letters in shapes, in the whole package: n points, d columns, s samples, k points in a minimal
+sample, q models per sample, m models, p parameters, t trees, b branches.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
-# Arrays of one namespace, NumPy's or another.
+# Arrays of one namespace: NumPy or torch.
 Columns = Sequence[Any]
 
 
@@ -156,10 +154,10 @@ class ModelFamily(Protocol):
 
 @runtime_checkable
 class Sampler(Protocol):
-    """Which points make a minimal sample.
+    """Chooses the points of minimal samples.
 
-    One member is optional: `needs`, a tuple of "quality", "groups" or both, what `draw`
-    cannot do without.
+    One member is optional: `needs`, a tuple of "quality", "groups" or both, the arguments that
+    `draw` requires.
     """
 
     @property
@@ -177,13 +175,13 @@ class Sampler(Protocol):
         quality: Floats | None = None,
         groups: Ints | None = None,
     ) -> Ints:
-        """(n_samples, size) rows of X, distinct in each sample; sample i from (stream, i) alone."""
+        """(n_samples, size) row numbers, distinct in each; sample i from (stream, i) alone."""
         ...
 
 
 @runtime_checkable
 class Kernel(Protocol):
-    """How much a point at distance r prefers a model."""
+    """The preference of a point for a model at distance r."""
 
     @property
     def cutoff(self) -> float:
@@ -199,9 +197,9 @@ class Kernel(Protocol):
 class Metric(Protocol):
     """A distance between rows.
 
-    Two members are optional. `rows(X)` turns a dense array, a SciPy sparse matrix
-    or sparse preferences into what `pairwise` takes; dense arrays without it.
-    `prepare(B)` is what is worth computing once for a pool.
+    Two members are optional. `rows(X)` converts a dense array, a SciPy sparse matrix or sparse
+    preferences to the input of `pairwise`, which is a dense array without it. `prepare(B)`
+    computes once what `pairwise` needs of a pool.
     """
 
     @property
@@ -211,7 +209,7 @@ class Metric(Protocol):
 
     @property
     def empty_rows(self) -> bool:
-        """Does a row of zeros mean "no preference"? tanimoto: yes; euclidean: no."""
+        """Whether a row of zeros means "no preference": True for tanimoto, False for euclidean."""
         ...
 
     def pairwise(self, A: Any, B: Any) -> Floats:
@@ -221,7 +219,7 @@ class Metric(Protocol):
 
 @runtime_checkable
 class Forest(Protocol):
-    """Trees over a pool of points that see nothing but a table of distances."""
+    """Trees over a pool of points, which use distances only."""
 
     @property
     def normaliser(self) -> float:
@@ -229,9 +227,9 @@ class Forest(Protocol):
         ...
 
     def grow(self, D: Floats, stream: Stream, trees: range) -> Forest:
-        """A forest of these trees. D is (pool, pool); tree i depends on (stream, i) alone."""
+        """Grow these trees. D is (pool, pool); tree i depends on (stream, i) and D alone."""
         ...
 
     def path_lengths(self, D: Floats) -> Floats:
-        """D (rows, pool) to (rows, t); row i depends on row i alone."""
+        """(rows, t) from D (rows, pool); row i depends on row i alone."""
         ...

@@ -1,4 +1,4 @@
-"""The structures of the data: few, distinct, each denser than chance allows."""
+"""The structures of the data: models whose bands are significantly dense."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Structure:
     Attributes
     ----------
     family : ModelFamily
-        What kind of structure it is.
+        The family of the structure.
     params : ndarray of shape (p,)
-        The parameters of the model, in the form of the family.
+        The parameters of the model, as the family defines them.
     half_width : float
         Half the width of its band, in the units of the data; about two sigmas.
     log_ratio : float
@@ -56,7 +56,7 @@ class Structure:
 
     @property
     def matrix(self) -> Floats:
-        """(3, 3) of a homography or a fundamental matrix, in image coordinates."""
+        """(3, 3) the homography or the fundamental matrix, in image coordinates."""
         if not hasattr(self.family, "matrices"):
             raise AttributeError(f"family {self.family.name!r} has no matrix; see params.")
         return np.asarray(self.family.matrices(self.params[None])[0])
@@ -76,20 +76,20 @@ class Structure:
         return self.half_width / 2
 
     def residuals(self, X: Floats) -> Floats:
-        """(n,) distances of the rows of X."""
+        """(n,) the distances of the rows of X to the structure."""
         return np.asarray(self.family.residuals(X, self.params[None])[:, 0])
 
 
 def relative_distances(X: Floats, structures: list[Structure]) -> Floats:
-    """(n, structures) residuals in half-widths."""
+    """(n, structures) the distances in units of the half-widths."""
     if not structures:
         return np.empty((len(X), 0))
     return np.column_stack([each.residuals(X) / each.half_width for each in structures])
 
 
 class BandCounts:
-    """The bands of one family's models and the points X in them, for counting with and without
-    some of the points."""
+    """The numbers of the points X in the bands of one family's models, with or without some of the
+    points."""
 
     def __init__(self, X: Floats, models: ModelSet, table: BandTable) -> None:
         self.X, self.models, self.family = X, models, models.family
@@ -97,22 +97,23 @@ class BandCounts:
         self.widths, self.bins, self.counts = table
 
     def ratios(self, counts: Any) -> Floats:
-        """(15, m) log ratios for these counts."""
+        """(15, m) log-likelihood ratios for these counts."""
         return log_likelihood_ratios(within(counts), self.codimension)
 
     def without(self, counts: Any, rows: Ints) -> Any:
-        """The counts without those of some rows."""
-        left = counts.copy()
-        count_bins(self.bins, rows, -1, left)
-        return left
+        """The counts without these rows."""
+        remaining = counts.copy()
+        count_bins(self.bins, rows, -1, remaining)
+        return remaining
 
     def best_width(self, R: Floats) -> tuple[Ints, Floats]:
-        """For residuals R (rows, m): the width of largest log ratio, and that ratio, (m,)."""
+        """For residuals R (rows, m): the index of the width with the largest log-likelihood ratio,
+        and that ratio, (m,)."""
         inside = np.stack([(w >= R).sum(axis=0, dtype=np.int32) for w in self.widths])
         inside = np.maximum(inside - self.models.samples.shape[1], 0).astype(np.int32)
         ratios = log_likelihood_ratios(inside, self.codimension)
-        at = np.argmax(ratios, axis=0)
-        return at, ratios[at, np.arange(len(at))]
+        best = np.argmax(ratios, axis=0)
+        return best, ratios[best, np.arange(len(best))]
 
 
 class Candidate(NamedTuple):
@@ -129,73 +130,74 @@ class Candidate(NamedTuple):
         )
 
 
-def least_of(families: Sequence[BandCounts]) -> float:
-    """The log ratio that chance does not reach."""
+def significance_limit(families: Sequence[BandCounts]) -> float:
+    """The log-likelihood ratio above which a band is significant."""
     return least_ratio(sum(len(bands.models) for bands in families))
 
 
 def greedy(
-    families: Sequence[BandCounts], active: Bools, reach: float, ahead: bool = False
+    families: Sequence[BandCounts], active: Bools, reach: float, look_ahead: bool = False
 ) -> list[Candidate]:
-    """The model with most evidence among the active points, then the best one without the
-    points that it reaches, and so on.
+    """Select the model with the most evidence among the active points, remove the points within
+    its reach, and repeat.
 
-    ahead: prefer a model that leaves evidence for another one over a model that merges the two.
+    look_ahead: prefer a model that leaves evidence for another one to a model that merges the two.
     """
-    active, least = active.copy(), least_of(families)
+    active, limit = active.copy(), significance_limit(families)
     counts = [bands.without(bands.counts, np.flatnonzero(~active)) for bands in families]
     found: list[Candidate] = []
     while len(found) < _MAX_STRUCTURES:
         candidates = [
             each
-            for bands, held in zip(families, counts)
-            for each in _significant(bands, held, least)
+            for bands, current in zip(families, counts)
+            for each in _significant(bands, current, limit)
         ]
         if not candidates:
             break
         values = [each.log_ratio for each in candidates]
-        if ahead:
+        if look_ahead:
             values = [
-                each.log_ratio + _bonus(families, counts, _reached(each, active, reach), least)
+                each.log_ratio + _bonus(families, counts, _within_reach(each, active, reach), limit)
                 for each in candidates
             ]
         best = candidates[int(np.argmax(values))]
         found.append(best)
-        leaving = _reached(best, active, reach)
-        active[leaving] = False
-        counts = [bands.without(held, leaving) for bands, held in zip(families, counts)]
+        removed = _within_reach(best, active, reach)
+        active[removed] = False
+        counts = [bands.without(current, removed) for bands, current in zip(families, counts)]
     return found
 
 
-def _significant(bands: BandCounts, counts: Any, least: float) -> Iterator[Candidate]:
-    """The best model at each width, of those that chance does not explain."""
+def _significant(bands: BandCounts, counts: Any, limit: float) -> Iterator[Candidate]:
+    """The best model at each width, if it is significant."""
     ratios = bands.ratios(counts)
-    for at, model in enumerate(np.argmax(ratios, axis=1)):
-        if ratios[at, model] > least:
-            half_width, ratio = float(bands.widths[at]), float(ratios[at, model])
+    for width, model in enumerate(np.argmax(ratios, axis=1)):
+        if ratios[width, model] > limit:
+            half_width, ratio = float(bands.widths[width]), float(ratios[width, model])
             yield Candidate(bands, bands.models.params[model], half_width, ratio)
 
 
-def _reached(found: Candidate, active: Bools, reach: float) -> Ints:
-    """The active points within the reach of a structure."""
-    r = found.bands.family.residuals(found.bands.X, found.params[None])[:, 0]
-    return np.flatnonzero(active & (r <= reach * found.half_width))
+def _within_reach(candidate: Candidate, active: Bools, reach: float) -> Ints:
+    """The active points within `reach` half-widths of a structure."""
+    r = candidate.bands.family.residuals(candidate.bands.X, candidate.params[None])[:, 0]
+    return np.flatnonzero(active & (r <= reach * candidate.half_width))
 
 
 def _bonus(
-    families: Sequence[BandCounts], counts: Sequence[Any], leaving: Ints, least: float
+    families: Sequence[BandCounts], counts: Sequence[Any], removed: Ints, limit: float
 ) -> float:
-    """The evidence of the best model that is left when points leave, if it is another one."""
-    tables = [bands.ratios(bands.without(held, leaving)) for bands, held in zip(families, counts)]
-    bands, after = max(zip(families, tables), key=lambda pair: float(pair[1].max()))
-    width, follower = np.unravel_index(int(np.argmax(after)), after.shape)
-    bins = bands.bins[leaving, follower]
-    same = np.mean((bins != NO_BAND) & (bins >= width)) > 0.5 if len(leaving) else True
-    return 0.0 if same else max(0.0, float(after[width, follower]) - least)
+    """The evidence of the best model without the removed points, if it is another structure."""
+    remaining = [bands.without(current, removed) for bands, current in zip(families, counts)]
+    tables = [bands.ratios(current) for bands, current in zip(families, remaining)]
+    bands, ratios = max(zip(families, tables), key=lambda pair: float(pair[1].max()))
+    width, model = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
+    bins = bands.bins[removed, model]
+    same = np.mean((bins != NO_BAND) & (bins >= width)) > 0.5 if len(removed) else True
+    return 0.0 if same else max(0.0, float(ratios[width, model]) - limit)
 
 
 def greedy_structures(families: Sequence[BandCounts], reach: float) -> list[Structure]:
-    """Structures of all points by greedy selection alone; without members."""
+    """Structures of all points by greedy selection only, without members."""
     found = greedy(families, first_occurrences(families[0].X), reach)
     return [each.structure() for each in found]
 
@@ -203,20 +205,20 @@ def greedy_structures(families: Sequence[BandCounts], reach: float) -> list[Stru
 def find_structures(
     families: Sequence[BandCounts], normal: Bools, stream: Stream
 ) -> list[Structure]:
-    """The structures of the points that are `normal`, by greedy selection and refinement."""
+    """The structures of the `normal` points, by greedy selection and refinement."""
     X = families[0].X
-    counted, least = normal & first_occurrences(X), least_of(families)
-    found = greedy(families, counted, REACH, ahead=True)
+    counted, limit = normal & first_occurrences(X), significance_limit(families)
+    found = greedy(families, counted, REACH, look_ahead=True)
     for step in range(_REFINEMENTS):
-        found = _refined(found, counted, least, stream.child(step))
-    found = sorted((each for each in found if each.log_ratio > least), key=lambda f: -f.log_ratio)
+        found = _refine(found, counted, limit, stream.child(step))
+    found = sorted((each for each in found if each.log_ratio > limit), key=lambda c: -c.log_ratio)
     structures = [each.structure() for each in found]
     cells = members_of(X, normal, structures)
     return [each.with_members(np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
 
 
 def members_of(X: Floats, normal: Bools, structures: list[Structure]) -> Ints:
-    """(n,) the structure that each normal point is nearest to in half-widths; -1 beyond REACH."""
+    """(n,) the nearest structure of each normal point, in half-widths; -1 beyond REACH."""
     if not structures:
         return np.full(len(X), -1)
     distances = relative_distances(X, structures)
@@ -225,11 +227,9 @@ def members_of(X: Floats, normal: Bools, structures: list[Structure]) -> Ints:
     return np.where(near, nearest, -1)
 
 
-def _refined(
-    found: list[Candidate], normal: Bools, least: float, stream: Stream
-) -> list[Candidate]:
-    """Each structure replaced by a better model of its own points, if there is one; the weakest
-    one is dropped once its evidence is too small."""
+def _refine(found: list[Candidate], normal: Bools, limit: float, stream: Stream) -> list[Candidate]:
+    """Replace each structure by the best model of its points; drop the weakest structure if it is
+    not significant."""
     if not found:
         return found
     cells = members_of(found[0].bands.X, normal, [each.structure() for each in found])
@@ -237,23 +237,23 @@ def _refined(
     for k, (bands, params, _, _) in enumerate(found):
         free = np.flatnonzero(normal & ((cells == k) | (cells == -1)))
         members = np.flatnonzero(cells == k)
-        tried = np.concatenate([params[None], *_refits(bands, members, stream.child(k))])
-        at, ratios = bands.best_width(bands.family.residuals(bands.X[free], tried))
+        models = np.concatenate([params[None], *_refit(bands, members, stream.child(k))])
+        width, ratios = bands.best_width(bands.family.residuals(bands.X[free], models))
         best = int(np.argmax(ratios))
-        half_width = float(bands.widths[at[best]])
-        refined.append(Candidate(bands, tried[best], half_width, float(ratios[best])))
+        half_width = float(bands.widths[width[best]])
+        refined.append(Candidate(bands, models[best], half_width, float(ratios[best])))
     weakest = min(range(len(refined)), key=lambda k: refined[k].log_ratio)
-    if refined[weakest].log_ratio <= least:
+    if refined[weakest].log_ratio <= limit:
         del refined[weakest]
     return refined
 
 
-def _refits(bands: BandCounts, members: Ints, stream: Stream) -> Iterator[Floats]:
-    """Models of random minimal samples of the members."""
+def _refit(bands: BandCounts, members: Ints, stream: Stream) -> Iterator[Floats]:
+    """Models of random minimal samples of the members, if there are enough."""
     size = bands.models.samples.shape[1]
     if len(members) <= size:
         return
-    words = mix(stream.key, np.arange(_REFITS * len(members))).reshape(_REFITS, -1)
-    samples = members[np.argsort(words, axis=1)[:, :size]]
+    hashes = mix(stream.key, np.arange(_REFITS * len(members))).reshape(_REFITS, -1)
+    samples = members[np.argsort(hashes, axis=1)[:, :size]]
     params, valid = bands.family.solve(bands.X[samples])
     yield params[valid]

@@ -1,4 +1,4 @@
-"""From anomaly scores to a threshold: scores above it are anomalies."""
+"""Thresholds on anomaly scores: rows with larger scores are anomalies."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from .protocols import Bools, Floats
 
 
 def otsu(scores: Floats) -> float:
-    """The cut that splits the scores into two classes of least variance within (Otsu).
+    """Otsu's threshold: it minimises the variance within the two classes.
 
-    It lies midway between two distinct neighbouring scores. If all scores are
-    equal, it is that score, and nothing lies above it.
+    It lies midway between two different adjacent scores. If all scores are equal, it is that
+    score, and no score is above it.
     """
     ordered = np.sort(scores)
     below = np.arange(1, len(ordered))
     above = len(ordered) - below
-    # Centred first, so that the sums keep their digits when scores are close together.
+    # Centred first, so that the sums stay accurate for scores that are close together.
     sums = np.cumsum(ordered - ordered.mean())
     gap = sums[:-1] / below - (sums[-1] - sums[:-1]) / above
     between = np.where(ordered[1:] > ordered[:-1], below * above * gap**2, -1.0)
@@ -27,11 +27,11 @@ def otsu(scores: Floats) -> float:
 
 
 def share(scores: Floats, contamination: float) -> float:
-    """The cut above which lie at most contamination * n scores.
+    """The threshold with at most contamination * n scores above it.
 
-    It lies midway between two distinct neighbouring scores. Where ties at the top
-    would leave nothing above it, the whole tied block lies above. If all scores
-    are equal, or fewer than one score may be flagged, nothing lies above.
+    It lies midway between two different adjacent scores. If more scores than that are tied at the
+    top, all of them are above it. If all scores are equal, or contamination * n is below 1, no
+    score is above it.
     """
     ordered = np.sort(scores)
     n = len(ordered)
@@ -45,14 +45,14 @@ def share(scores: Floats, contamination: float) -> float:
 
 
 def best_f1_threshold(scores: Floats, anomalous: Bools) -> float:
-    """The threshold on the scores whose labels have the best F1 against the given ones."""
+    """The threshold on the scores with the best F1 score against the given labels."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     hits = np.cumsum(anomalous[order])
     total = hits[-1]
     if total == 0:
         return float(ranked[0])
-    # Cuts between distinct scores, and one below them all.
+    # Thresholds between different scores, and one below them all.
     ends = np.append(np.flatnonzero(ranked[1:] < ranked[:-1]), len(ranked) - 1)
     f1 = 2 * hits[ends] / (ends + 1 + total)
     at = int(ends[np.argmax(f1)])
@@ -62,6 +62,6 @@ def best_f1_threshold(scores: Floats, anomalous: Bools) -> float:
 
 
 def midway(low: float, high: float) -> float:
-    """A number t with low <= t < high, half-way where floats allow it."""
+    """A number t with low <= t < high, in the middle if floats allow it."""
     middle = float(low + (high - low) / 2)
     return middle if middle < high else float(low)

@@ -1,4 +1,4 @@
-"""Bad input gets an error that names the parameter, the rule, the value and the way out."""
+"""Errors for invalid input name the parameter, the rule, the value and a solution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X = np.random.default_rng(0).normal(size=(50, 2))
 
 
 class Misshapen:
-    """A metric and a sampler that give the wrong shapes."""
+    """A metric and a sampler with results of the wrong shape."""
 
     name, empty_rows = "misshapen", False
 
@@ -56,7 +56,7 @@ class Picky(type(get_family("line"))):
 
 
 class Line(type(get_family("line"))):
-    """Lines whose residuals are changed."""
+    """Lines with modified residuals."""
 
     def __init__(self, change):
         object.__setattr__(self, "change", change)
@@ -141,12 +141,12 @@ CASES = [
 @pytest.mark.parametrize(
     ("estimator", "data", "message"), CASES, ids=[case[2][:50] for case in CASES]
 )
-def test_bad_input_is_named(estimator, data, message):
+def test_invalid_input_raises_an_error_that_names_it(estimator, data, message):
     with pytest.raises(ValueError, match=message):
         estimator.fit(data)
 
 
-def test_a_wrong_number_of_columns_is_named_when_scoring():
+def test_a_wrong_number_of_columns_raises_an_error_when_scoring():
     detector = paper("line", sigma=0.1, n_models=50, n_estimators=5).fit(X)
     with pytest.raises(
         ValueError, match="X has 3 features, but PreferenceIsolationForest is expecting 2 features"
@@ -163,7 +163,7 @@ def test_precomputed_scoring_needs_distances_to_the_training_points():
         forest.predict(np.zeros((2, 3)))
 
 
-def test_quality_must_fit_the_rows():
+def test_quality_must_have_one_value_for_each_row():
     with pytest.raises(
         ValueError, match="quality must have one value for each of the 50 rows of X"
     ):
@@ -172,7 +172,7 @@ def test_quality_must_fit_the_rows():
         PreferenceIsolationForest(sigma=0.1).fit(X, quality=np.ones(50))
 
 
-def test_a_contamination_outside_its_range_is_refused_after_fitting():
+def test_an_invalid_contamination_is_rejected_after_fitting():
     detector = paper("line", sigma=0.1, n_models=50, n_estimators=5, random_state=0).fit(X)
     offset = detector.offset_
     with pytest.raises(ValueError, match="contamination must be"):
@@ -181,13 +181,13 @@ def test_a_contamination_outside_its_range_is_refused_after_fitting():
     assert detector.contamination == "auto"
 
 
-def test_an_unknown_option_of_a_family_is_refused():
+def test_an_unknown_option_of_a_family_is_rejected():
     with pytest.raises(ValueError, match="family 'line' has no option 'solver'; its options: none"):
         get_family("line", solver="7-point")
 
 
-def test_rejecting_everything_is_refused():
-    class Never:
+def test_rejecting_all_rows_raises_an_error():
+    class FlagsAll:
         def fit_predict(self, X):
             return -np.ones(len(X))
 
@@ -195,11 +195,11 @@ def test_rejecting_everything_is_refused():
             return {}
 
     with pytest.raises(ValueError, match=r"calls all 50 rows anomalous.*contamination"):
-        RejectAnomalies(Never()).fit_resample(X)
+        RejectAnomalies(FlagsAll()).fit_resample(X)
 
 
 @pytest.mark.parametrize("make", [make_lines, make_circles])
-def test_scenes_refuse_bad_values(make):
+def test_synthetic_scenes_reject_invalid_values(make):
     with pytest.raises(ValueError, match="n_structures must be an integer of at least 1, got 0"):
         make(0)
     with pytest.raises(
@@ -211,23 +211,23 @@ def test_scenes_refuse_bad_values(make):
 
 
 @pytest.mark.parametrize("sigma", [0, -1.5, float("nan"), None, "auto"])
-def test_the_papers_algorithm_asks_for_the_noise_at_once(sigma):
-    told = f"sigma must be a finite number above 0, got {sigma!r}. PreferenceIsolationForest"
-    with pytest.raises(ValueError, match=re.escape(told)):
+def test_the_algorithm_of_the_paper_requires_sigma(sigma):
+    message = f"sigma must be a finite number above 0, got {sigma!r}. PreferenceIsolationForest"
+    with pytest.raises(ValueError, match=re.escape(message)):
         paper("line", sigma=sigma)
     with pytest.raises(TypeError, match="sigma"):
         paper("line")
 
 
-def test_the_papers_algorithm_knows_three_kernels():
+def test_the_algorithm_of_the_paper_has_three_kernels():
     with pytest.raises(ValueError, match="kernel must be one of 'binary', 'gaussian', 'paper'"):
         paper("line", sigma=1, kernel="tukey")
 
 
-def test_the_papers_algorithm_is_an_ordinary_detector_whose_parameters_say_what_it_is():
+def test_the_algorithm_of_the_paper_is_a_detector_with_its_parameters():
     detector = paper("circle", sigma=0.1)
     assert type(detector) is PreferenceIsolationForest
     assert repr(detector) == repr(clone(detector))
-    ours = {"sampler": "uniform", "scale": "fixed", "weighting": "none", "path": "depth",
-            "in_sample_preferences": True, "n_models": "paper", "sigma": 0.1}  # fmt: skip
-    assert ours.items() <= detector.get_params().items()
+    params = {"sampler": "uniform", "scale": "fixed", "weighting": "none", "path": "depth",
+              "in_sample_preferences": True, "n_models": "paper", "sigma": 0.1}  # fmt: skip
+    assert params.items() <= detector.get_params().items()

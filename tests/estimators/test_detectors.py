@@ -1,4 +1,4 @@
-"""The laws of the detectors, from the outside."""
+"""Properties of the detectors through their public interface."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_voronoi_forest_equals_the_naive_one(metric, branching):
     np.testing.assert_allclose(forest.scores_, scores, rtol=1e-13)
 
 
-# --- one seed, one answer, whatever the batch, the order and the threads
+# --- scores depend on the seed only, not on the batch, the order or the threads
 
 DETECTORS = [
     (small(PreferenceIsolationForest.paper), LINES),
@@ -103,7 +103,7 @@ DETECTORS = [
     DETECTORS,
     ids=lambda value: "" if isinstance(value, np.ndarray) else str(value)[:60],
 )
-class TestLaws:
+class TestInvariants:
     def test_scores_do_not_depend_on_the_batch_or_the_order(self, detector, X):
         fitted = clone(detector).fit(X)
         whole = fitted.anomaly_score(X)
@@ -131,7 +131,7 @@ class TestLaws:
                 a, b = (getattr(d.forest_.trees, name) for d in (one, many))
                 assert np.array_equal(a, b)
 
-    def test_one_seed_gives_one_answer(self, detector, X):
+    def test_the_same_seed_gives_the_same_scores(self, detector, X):
         first, second = (clone(detector).fit(X).scores_ for _ in range(2))
         other = clone(detector).set_params(random_state=5).fit(X).scores_
         assert np.array_equal(first, second)
@@ -170,32 +170,32 @@ class TestLaws:
         expected = 2 ** (-lengths.mean(axis=1) / fitted.forest_.trees.normaliser)
         np.testing.assert_allclose(fitted.scores_, expected, rtol=1e-12)
 
-    def test_blocks_are_scored_as_they_come(self, detector, X):
+    def test_blocks_are_scored_lazily(self, detector, X):
         fitted = clone(detector).fit(X)
-        asked = []
+        read = []
 
         def blocks():
             for start in range(0, len(X), 25):
-                asked.append(start)
+                read.append(start)
                 yield X[start : start + 25]
 
         scored = fitted.score_blocks(blocks())
-        assert asked == []
+        assert read == []
         first = next(scored)
-        assert asked == [0]
+        assert read == [0]
         assert np.array_equal(np.concatenate([first, *scored]), fitted.scores_)
 
-    def test_pickles_score_alike(self, detector, X):
+    def test_a_pickled_detector_gives_the_same_scores(self, detector, X):
         fitted = clone(detector).fit(X)
         assert np.array_equal(pickle.loads(pickle.dumps(fitted)).anomaly_score(X), fitted.scores_)
 
-    def test_processes_score_alike(self, detector, X):
+    def test_processes_give_the_same_scores(self, detector, X):
         fitted = clone(detector).set_params(n_jobs=2).fit(X)
         with parallel_config(backend="loky"):
             assert np.array_equal(fitted.anomaly_score(X), fitted.scores_)
 
 
-def test_training_rows_are_the_only_ones_that_matter_not_their_container():
+def test_scores_do_not_depend_on_the_container_of_the_training_rows():
     expected = small().fit(LINES).scores_
     frame = pd.DataFrame(LINES, columns=["x", "y"])
     with_names = small().fit(frame)
@@ -210,7 +210,7 @@ def test_training_rows_are_the_only_ones_that_matter_not_their_container():
     assert np.array_equal(small().fit(np.asfortranarray(LINES)).scores_, expected)
 
 
-def test_scoring_takes_the_same_containers_as_fitting(tmp_path):
+def test_scoring_accepts_the_same_containers_as_fitting(tmp_path):
     np.save(tmp_path / "points.npy", CIRCLES)
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
     frames = [pd.DataFrame(CIRCLES), CIRCLES.tolist(), mapped]
@@ -229,14 +229,14 @@ def test_scoring_takes_the_same_containers_as_fitting(tmp_path):
         )
 
 
-def test_what_is_set_after_fitting_changes_nothing_fitted():
+def test_parameters_set_after_fitting_do_not_change_the_fitted_model():
     embedding = PreferenceEmbedding("circle", sigma=0.02, n_models=80, random_state=0).fit(CIRCLES)
     before = embedding.transform(CIRCLES)
     embedding.set_params(kernel="binary", sigma=5)
     assert (embedding.transform(CIRCLES) != before).nnz == 0
 
 
-def test_tags_know_metric_objects():
+def test_tags_reflect_metric_objects():
     tags = VoronoiForest(get_metric("precomputed")).__sklearn_tags__().input_tags
     assert tags.pairwise
     tags = VoronoiForest(get_metric("tanimoto")).__sklearn_tags__().input_tags
@@ -245,14 +245,14 @@ def test_tags_know_metric_objects():
     assert not VoronoiForest(lambda a, b: 0.0).__sklearn_tags__().input_tags.sparse
 
 
-def test_float32_and_integers_go_in():
+def test_float32_and_integers_are_accepted():
     X = (LINES * 64).round()
     expected = small(sigma=2.0).fit(X).scores_
     for dtype in (np.float32, np.int16, np.int64):
         assert np.array_equal(small(sigma=2.0).fit(X.astype(dtype)).scores_, expected)
 
 
-def test_a_read_only_memory_map_goes_in(tmp_path):
+def test_a_read_only_memory_map_is_accepted(tmp_path):
     np.save(tmp_path / "points.npy", LINES)
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
     assert np.array_equal(small().fit(mapped).scores_, small().fit(LINES).scores_)
@@ -300,7 +300,7 @@ def test_points_that_prefer_no_model_score_highest():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_structure_tells_more_than_density(seed):
+def test_structures_are_more_informative_than_density(seed):
     for family, X, y in (("line", LINES, LINES_Y), ("circle", CIRCLES, CIRCLES_Y)):
         structure = PreferenceIsolationForest(family, random_state=seed).fit(X)
         density = VoronoiForest("euclidean", random_state=seed).fit(X)
@@ -314,7 +314,7 @@ def test_structure_tells_more_than_density(seed):
 @pytest.mark.parametrize(
     ("family", "X", "y"), [("line", LINES, LINES_Y), ("circle", CIRCLES, CIRCLES_Y)]
 )
-def test_one_far_row_changes_little(family, X, y, far):
+def test_one_far_row_hardly_changes_the_scores(family, X, y, far):
     here = PreferenceIsolationForest(family, random_state=0).fit(X)
     there = PreferenceIsolationForest(family, random_state=0).fit(np.vstack([X, [[far, far]]]))
     aucs = [roc_auc_score(y == 0, fitted.scores_[: len(X)]) for fitted in (here, there)]
@@ -323,7 +323,7 @@ def test_one_far_row_changes_little(family, X, y, far):
 
 
 @pytest.mark.parametrize("far", [1e100, 1e155, 1e200, 1e300])
-def test_absurdly_far_rows_prefer_nothing_when_scored(far):
+def test_extremely_far_rows_have_hardly_any_preferences(far):
     cases = [("line", LINES, 0.03), ("circle", CIRCLES, 0.03)]
     cases += [("homography", MATCHES, 4.0), ("fundamental", MATCHES, 4.0)]
     with np.errstate(all="ignore"):
@@ -334,7 +334,7 @@ def test_absurdly_far_rows_prefer_nothing_when_scored(far):
             assert detector.predict(row)[0] == -1
 
 
-def test_new_points_are_judged_by_the_structures():
+def test_new_points_on_the_structures_have_lower_scores():
     rng = np.random.default_rng(3)
     detector = PreferenceIsolationForest.paper("circle", sigma=0.02, random_state=0).fit(CIRCLES)
     on, off = CIRCLES[CIRCLES_Y > 0] + rng.normal(0, 0.005, (120, 2)), rng.uniform(-1, 1, (120, 2))
@@ -349,7 +349,7 @@ def test_binary_preferences_make_tanimoto_jaccard():
     assert np.array_equal(tanimoto.scores_, jaccard.scores_)
 
 
-def test_pif_is_the_general_detector_with_the_papers_values():
+def test_the_algorithm_of_the_paper_is_the_general_detector_with_its_values():
     general = small(
         PreferenceIsolationForest, sampler="uniform", scale="fixed", weighting="none",
         in_sample_preferences=True, path="depth", metric="tanimoto", branching=2,
@@ -359,7 +359,7 @@ def test_pif_is_the_general_detector_with_the_papers_values():
     )
 
 
-def test_user_families_samplers_and_kernels_plug_in():
+def test_custom_families_samplers_and_kernels_are_accepted():
     class Vertical:
         """x = c."""
 
@@ -396,7 +396,7 @@ def test_user_families_samplers_and_kernels_plug_in():
     assert detector.scores_[:40].max() < detector.scores_[40:].min()
 
 
-def test_the_number_of_models_defaults_to_ten_for_each_point():
+def test_the_paper_draws_ten_models_for_each_point():
     assert small(n_models="auto").fit(LINES).n_models_ == 10 * len(LINES)
     many = np.random.default_rng(0).normal(size=(1100, 2))
     assert small(n_models="auto").fit(many).n_models_ == 10_000
@@ -409,16 +409,16 @@ def test_degenerate_samples_are_counted():
     assert detector.n_models_ == 150
 
 
-def test_verbose_tells_the_stages(capsys):
+def test_verbose_prints_the_stages(capsys):
     small(verbose=1).fit(LINES)
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     stages = [
         "150 models of family 'line'",
         f"preferences of {len(LINES)} points",
         "12 trees",
         "threshold",
     ]
-    assert all(stage in told for stage in [*stages, "distances within a pool"])
+    assert all(stage in printed for stage in [*stages, "distances within a pool"])
     small().fit(LINES)
     assert capsys.readouterr().err == ""
 
@@ -472,9 +472,9 @@ def test_a_callable_equals_its_named_metric():
     def city_block(a, b):
         return float(np.sum(np.abs(a - b)))
 
-    ours = VoronoiForest(city_block, random_state=0, n_estimators=10).fit(CIRCLES[:60])
+    custom = VoronoiForest(city_block, random_state=0, n_estimators=10).fit(CIRCLES[:60])
     named = VoronoiForest("manhattan", random_state=0, n_estimators=10).fit(CIRCLES[:60])
-    assert np.array_equal(ours.scores_, named.scores_)
+    assert np.array_equal(custom.scores_, named.scores_)
 
 
 def test_sparse_rows_equal_dense_ones():
@@ -486,7 +486,7 @@ def test_sparse_rows_equal_dense_ones():
         assert np.array_equal(forest.fit(scipy.sparse.coo_array(X)).scores_, dense), metric
 
 
-def test_strings_and_other_objects_go_in():
+def test_strings_and_other_objects_are_accepted():
     def different_letters(a, b):
         return len(set(a) ^ set(b))
 
@@ -503,7 +503,7 @@ def test_strings_and_other_objects_go_in():
     assert np.argmax(lengths.scores_) == 4
 
 
-def test_series_of_strings_go_in():
+def test_series_of_strings_are_accepted():
     words = ["abc", "abd", "abe", "acd", "bcd", "xyz"]
     forest = VoronoiForest(lambda a, b: len(set(a) ^ set(b)), random_state=0)
     expected = forest.fit(words).scores_.copy()
@@ -517,7 +517,7 @@ def test_series_of_strings_go_in():
         assert np.array_equal(forest.fit(column).scores_, expected)
 
 
-def test_rows_to_score_are_of_the_kind_that_was_fitted():
+def test_rows_to_score_must_be_of_the_same_kind_as_the_training_rows():
     forest = VoronoiForest(lambda a, b: float(len(str(a)) != len(str(b))), n_estimators=3)
     forest.fit(LINES[:20])
     assert forest.n_features_in_ == 2
@@ -531,7 +531,7 @@ def test_rows_to_score_are_of_the_kind_that_was_fitted():
         forest.predict([])
 
 
-def test_ragged_lists_are_scored_alike_alone_and_in_company():
+def test_scores_of_ragged_lists_do_not_depend_on_the_batch():
     forest = VoronoiForest(lambda a, b: abs(sum(a) - sum(b)), random_state=0, n_estimators=9)
     forest.fit([[1], [1, 2], [1, 2, 3], [4]])
     whole = forest.anomaly_score([[1], [1, 2], [3, 4]])
@@ -539,13 +539,13 @@ def test_ragged_lists_are_scored_alike_alone_and_in_company():
         assert np.array_equal(forest.anomaly_score([item]), whole[i : i + 1])
 
 
-def test_near_duplicates_of_floats_are_no_error():
+def test_rows_that_differ_by_rounding_are_accepted():
     X = np.random.default_rng(0).uniform(0, 1, (100, 30))
     forest = VoronoiForest(random_state=0, n_estimators=5).fit(np.concatenate([X, X * 0.1 * 10]))
     assert forest.anomaly_score(X / 3 * 3).shape == (100,)
 
 
-def test_a_fit_that_fails_leaves_nothing_fitted():
+def test_a_fit_that_fails_leaves_an_unfitted_estimator():
     detector = small().fit(LINES)
     with pytest.raises(ValueError, match="identical"):
         detector.fit(np.ones((50, 3)))
@@ -565,7 +565,7 @@ def test_a_fit_that_fails_leaves_nothing_fitted():
         forest.predict(LINES)
 
 
-def test_trees_that_cannot_split_are_a_warning():
+def test_trees_that_cannot_split_give_a_warning():
     with pytest.warns(UserWarning, match=r"branching \(10\) is above the 5 points of a tree"):
         forest = VoronoiForest("euclidean", branching=10).fit(LINES[:5])
     assert np.ptp(forest.scores_) == 0
@@ -573,13 +573,13 @@ def test_trees_that_cannot_split_are_a_warning():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
-def test_every_backend_of_joblib_gives_the_same(backend):
+def test_every_backend_of_joblib_gives_the_same_scores(backend):
     with parallel_config(backend=backend):
         many = small(n_jobs=2).fit(LINES)
         assert np.array_equal(many.anomaly_score(LINES), small().fit(LINES).scores_)
 
 
-def test_a_metric_class_of_ones_own_takes_objects():
+def test_a_custom_metric_class_accepts_objects():
     class Lengths:
         name, empty_rows = "lengths", False
 
@@ -594,7 +594,7 @@ def test_a_metric_class_of_ones_own_takes_objects():
     assert np.argmax(forest.scores_) == 4
 
 
-def test_the_papers_euclidean_mode_works_on_the_points():
+def test_the_euclidean_forest_isolates_a_far_point():
     X = np.concatenate([np.random.default_rng(0).normal(size=(300, 2)), [[9.0, 9.0]]])
     assert np.argmax(VoronoiForest("euclidean", random_state=0).fit(X).scores_) == 300
 
@@ -617,7 +617,7 @@ def test_the_embedding_works_before_any_other_estimator():
     assert roc_auc_score(CIRCLES_Y == 0, -forest.score_samples(CIRCLES)) > 0.85
 
 
-def test_the_embedding_is_sparse_float32_with_names():
+def test_the_embedding_is_sparse_float32_with_feature_names():
     embedding = PreferenceEmbedding("line", sigma=0.02, n_models=70, random_state=0)
     P = embedding.fit_transform(LINES)
     assert isinstance(P, scipy.sparse.csr_array)
@@ -625,7 +625,7 @@ def test_the_embedding_is_sparse_float32_with_names():
     assert P.shape == (len(LINES), 70)
     assert 0 < P.data.min() <= P.max() <= 1
     assert embedding.get_feature_names_out()[0] == "preferenceembedding0"
-    # A point is on every model that it was a sample of, and has no vote there.
+    # A point is on every model whose sample contains it, and has no preference for it.
     both = PreferenceEmbedding(
         "line",
         sigma=0.02,
@@ -640,7 +640,7 @@ def test_the_embedding_is_sparse_float32_with_names():
         assert (P[rows, [j, j]] == 0).all()
 
 
-def test_unfitted_detectors_say_so():
+def test_unfitted_estimators_raise_not_fitted_error():
     for detector in (
         PreferenceIsolationForest.paper("line", sigma=1),
         VoronoiForest(),

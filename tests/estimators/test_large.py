@@ -1,4 +1,4 @@
-"""More points than the pool holds, and than 50,000: what fit looks at, and what memory it takes."""
+"""More points than the pool, or than 50,000: the rows that fit uses, and its memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def small(**changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("contamination", ["auto", 0.25])
-def test_fit_embeds_the_pool_and_what_the_threshold_needs(many, monkeypatch, contamination):
+def test_fit_embeds_only_the_pool_and_the_rows_of_the_threshold(many, monkeypatch, contamination):
     embedded = []
 
     def spy(preferences, X):
@@ -56,7 +56,7 @@ def test_fit_embeds_the_pool_and_what_the_threshold_needs(many, monkeypatch, con
 @pytest.mark.parametrize(
     "detector", [PreferenceIsolationForest("line", **{"n_models": 50}), VoronoiForest("euclidean")]
 )
-def test_a_detector_of_very_many_rows_holds_no_reference_to_them(detector, many):
+def test_a_detector_of_many_rows_holds_no_reference_to_them(detector, many):
     X = many.copy()
     reference = weakref.ref(X)
     detector.set_params(n_estimators=5, pool_size=100, random_state=0).fit(X)
@@ -69,7 +69,7 @@ def test_a_detector_of_very_many_rows_holds_no_reference_to_them(detector, many)
     assert len(detector.predict(many[:5])) == 5
 
 
-def test_widths_are_measured_on_as_many_points_whatever_there_are(many, monkeypatch):
+def test_bands_are_measured_on_at_most_50_000_points(many, monkeypatch):
     measured = []
     real = cpu.measure_bands
     monkeypatch.setattr(
@@ -82,7 +82,7 @@ def test_widths_are_measured_on_as_many_points_whatever_there_are(many, monkeypa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [PreferenceIsolationForest.paper, VoronoiForest])
-def test_a_share_of_many_points_is_met(many, make):
+def test_the_contamination_of_many_points_is_met(many, make):
     first, changes = (
         ("line", {"sigma": 0.01})
         if make is not VoronoiForest
@@ -94,7 +94,7 @@ def test_a_share_of_many_points_is_met(many, make):
 
 
 @pytest.mark.slow
-def test_members_of_structures_come_from_the_points_that_stand_for_all(many):
+def test_members_of_structures_come_from_the_subset(many):
     detector = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many)
     members = np.concatenate([each.members for each in detector.structures_])
     assert len(np.unique(members)) == len(members)
@@ -105,19 +105,19 @@ def test_members_of_structures_come_from_the_points_that_stand_for_all(many):
     assert all((labels[each.members] == 1).all() for each in few.structures_)
 
 
-def kept(detector, tmp_path):
-    # Pickled first, so that it cannot live on what saving computes.
+def copies(detector, tmp_path):
+    # Pickled first, so that it does not contain results that saving computes.
     pickled = pickle.loads(pickle.dumps(detector))
     detector.save(tmp_path / "model.pif")
     return pickled, type(detector).load(tmp_path / "model.pif")
 
 
 @pytest.mark.slow
-def test_a_saved_model_of_many_points_leaves_the_points_behind(many, tmp_path):
+def test_a_saved_model_of_many_points_does_not_contain_the_points(many, tmp_path):
     detector = PreferenceIsolationForest("line", **small(pool_size=400, n_models=400)).fit(many)
     expected = detector.predict(many[:500])
     assert len(set(expected)) == 2
-    for other in kept(detector, tmp_path):
+    for other in copies(detector, tmp_path):
         with pytest.raises(AttributeError, match="scores of the 60000 training rows are not kept"):
             other.labels_  # noqa: B018
         assert np.array_equal(other.predict(many[:500]), expected)
@@ -126,7 +126,7 @@ def test_a_saved_model_of_many_points_leaves_the_points_behind(many, tmp_path):
         assert [each.support for each in other.structures_] == supports
 
 
-def test_what_was_fitted_does_not_change_with_x():
+def test_a_fitted_model_does_not_change_if_x_changes():
     X = make_lines(3, sizes=300, noise=0.01, anomaly_share=0.25, random_state=0).data
     params = small(pool_size=300, n_models=500)
     expected = PreferenceIsolationForest("line", **params).fit(X)
@@ -138,7 +138,7 @@ def test_what_was_fitted_does_not_change_with_x():
     assert [each.support for each in detector.structures_] == supports
 
 
-def test_tables_of_distances_are_not_pickled():
+def test_precomputed_distances_are_not_pickled():
     D = np.abs(np.subtract.outer(*[np.random.default_rng(0).normal(size=400)] * 2))
     forest = VoronoiForest("precomputed", n_estimators=5, random_state=0).fit(D)
     assert len(pickle.dumps(forest)) < D.nbytes / 10
@@ -184,10 +184,10 @@ LIMITED = """
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux's RLIMIT_DATA")
-def test_scoring_takes_the_same_memory_however_many_points_there_are(tmp_path):
-    """48 MB are enough for 300,000 points, of which the pool's distances alone would take 480."""
+def test_the_memory_of_scoring_does_not_depend_on_the_number_of_points(tmp_path):
+    """48 MB are enough for 300,000 points, whose distances to the pool would take 480 MB."""
     X = np.random.default_rng(0).uniform(-1, 1, (300_000, 2)).astype(np.float32)
     np.save(tmp_path / "X.npy", X)
     command = [sys.executable, "-c", textwrap.dedent(LIMITED), str(tmp_path / "X.npy")]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert told.stdout.strip() == "300000", told.stderr
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.stdout.strip() == "300000", result.stderr

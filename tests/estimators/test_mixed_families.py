@@ -1,4 +1,4 @@
-"""Structures of several kinds at once."""
+"""Structures of several families."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_models_are_drawn_in_the_given_shares(scene):
         assert embedding.transform(X).shape == (len(X), 1000)
 
 
-def test_preferences_stand_side_by_side(scene):
+def test_preferences_of_families_are_concatenated(scene):
     X, _ = scene
     options = {"scale": "fixed", "weighting": "none", "sigma": 0.01, "random_state": 0}
     both = PreferenceEmbedding(BOTH, n_models=400, **options).fit_transform(X)
@@ -48,7 +48,7 @@ def test_preferences_stand_side_by_side(scene):
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [PreferenceIsolationForest, PreferenceIsolationForest.paper])
 def test_two_families_find_the_structures_of_both(scene, make):
-    """Lines alone miss the circles; circles alone miss little: a line is nearly a large circle."""
+    """Lines alone miss the circles; circles alone miss little, since a line is almost a circle."""
     X, y = scene
     options = {"sigma": 0.01, "random_state": 0}
     auc = {
@@ -60,7 +60,7 @@ def test_two_families_find_the_structures_of_both(scene, make):
     assert auc[str(BOTH)] > auc["circle"] - 0.01
 
 
-def test_structures_of_both_kinds_are_found_and_explained(scene):
+def test_structures_of_both_families_are_found_and_explained(scene):
     X, y = scene
     detector = PreferenceIsolationForest(BOTH, random_state=0).fit(X)
     kinds = sorted(each.family.name for each in detector.structures_)
@@ -72,7 +72,7 @@ def test_structures_of_both_kinds_are_found_and_explained(scene):
     assert any("(circle," in str(each) for each in detector.explain(X[:1]))
 
 
-def test_a_model_of_two_families_is_saved_whole(scene, tmp_path):
+def test_a_model_of_two_families_can_be_saved(scene, tmp_path):
     X, _ = scene
     family = [("line", 0.4), (get_family("circle"), 0.6)]
     detector = PreferenceIsolationForest(family, n_models=500, random_state=0).fit(X)
@@ -83,7 +83,7 @@ def test_a_model_of_two_families_is_saved_whole(scene, tmp_path):
     assert [(each.family.name, each.support) for each in other.structures_] == supports
 
 
-def test_one_family_in_a_list_is_that_family(scene):
+def test_a_list_of_one_family_equals_that_family(scene):
     X, _ = scene
     alone = PreferenceIsolationForest("line", n_models=300, random_state=0).fit(X)
     listed = PreferenceIsolationForest(["line"], n_models=300, random_state=0).fit(X)
@@ -101,25 +101,25 @@ def test_one_family_in_a_list_is_that_family(scene):
         (["line", "homography"], "family 'homography' needs 4 columns"),
     ],
 )
-def test_bad_lists_of_families_are_named(scene, family, message):
+def test_invalid_lists_of_families_raise_an_error(scene, family, message):
     with pytest.raises(ValueError, match=message):
         PreferenceIsolationForest(family).fit(scene[0])
 
 
-def test_however_the_shares_every_family_gets_a_model(scene):
+def test_every_family_gets_a_model_for_any_shares(scene):
     family = [("line", 1e6), ("circle", 1e6), ("ellipse", 1), ("parabola", 1)]
     for n_models, sizes in ((4, [1, 1, 1, 1]), (7, [3, 2, 1, 1]), (100, [49, 49, 1, 1])):
         embedding = PreferenceEmbedding(family, n_models=n_models, random_state=0).fit(scene[0])
         assert [len(models) for models in embedding.models_] == sizes
 
 
-def test_a_family_without_any_model_is_named_among_several():
+def test_an_error_names_the_family_without_any_model():
     X = np.column_stack([np.arange(50.0), np.arange(50.0)])
     with pytest.raises(ValueError, match="leave 'circle' out of the list"):
         PreferenceIsolationForest(BOTH, n_models=50).fit(X)
 
 
-def test_every_family_needs_a_model(scene):
+def test_n_models_must_be_at_least_the_number_of_families(scene):
     with pytest.raises(ValueError, match="n_models must be an integer of at least 2, got 1"):
         PreferenceIsolationForest(BOTH, n_models=1).fit(scene[0])
     assert [share for _, share in resolve_families(BOTH)] == [0.5, 0.5]

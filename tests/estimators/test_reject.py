@@ -48,7 +48,7 @@ def test_an_imbalanced_learn_pipeline_drops_rows_while_fitting_only():
     plain = LinearRegression().fit(both[:, :1], both[:, 1])
 
     class OnBoth(RejectAnomalies):
-        """Judges (x, y) together, as one wants for regression."""
+        """Detects anomalies in (x, y), as needed for regression."""
 
         def fit_resample(self, X, y):
             kept = super().fit_resample(np.column_stack([X, y]))
@@ -63,12 +63,12 @@ def test_an_imbalanced_learn_pipeline_drops_rows_while_fitting_only():
     assert pipeline.predict(t).shape == (300,)
 
 
-def test_any_detector_with_scikit_learns_labels_will_do():
+def test_any_detector_with_the_labels_of_scikit_learn_is_accepted():
     kept, _ = RejectAnomalies(IsolationForest(contamination=0.1, random_state=0)).fit_resample(X, Y)
     assert len(kept) == pytest.approx(0.9 * len(X), abs=1)
 
 
-def test_the_default_detector_is_ours_and_the_given_one_is_not_touched():
+def test_the_default_is_preference_isolation_forest_and_a_given_detector_is_cloned():
     assert isinstance(RejectAnomalies().fit(X).detector_, PreferenceIsolationForest)
     reject = RejectAnomalies(
         PreferenceIsolationForest.paper("line", sigma=0.01, n_models=100, n_estimators=5)
@@ -77,6 +77,6 @@ def test_the_default_detector_is_ours_and_the_given_one_is_not_touched():
     assert not hasattr(reject.detector, "forest_")
 
 
-def test_x_and_y_of_different_length_are_refused():
+def test_x_and_y_of_different_length_raise_an_error():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         RejectAnomalies(DETECTOR).fit_resample(X, Y[:-1])

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, on every estimator."""
+"""The estimator checks of scikit-learn."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ESTIMATORS = [
     RejectAnomalies(PreferenceIsolationForest(n_estimators=20)),
 ]
 
-NOT_FIT_TO_FEED = ("check_outliers_train", "check_outliers_fit_predict")
+WRONG_INPUT = ("check_outliers_train", "check_outliers_fit_predict")
 REASONS = {
-    "tanimoto": "feeds negative entries, which tanimoto refuses; passes with euclidean",
-    "precomputed": "feeds points where distances are needed; passes with euclidean",
+    "tanimoto": "passes negative entries, which tanimoto rejects; succeeds with euclidean",
+    "precomputed": "passes points instead of distances; succeeds with euclidean",
 }
 
 
 def expected_failures(estimator):
-    """Two checks feed all outlier detectors the same points, whatever their tags say."""
+    """Two checks pass the same points to all outlier detectors, whatever their tags are."""
     reason = REASONS.get(getattr(estimator, "metric", None))
     if isinstance(estimator, VoronoiForest) and reason:
-        return dict.fromkeys(NOT_FIT_TO_FEED, reason)
+        return dict.fromkeys(WRONG_INPUT, reason)
     return {}
 
 

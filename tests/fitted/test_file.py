@@ -1,4 +1,4 @@
-"""Model files of earlier versions, damaged ones, and ones that mean harm."""
+"""Model files of earlier versions, damaged files and malicious files."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def rows_for(name):
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_a_model_of_version_1_loads_and_scores_as_it_did(name):
+def test_a_model_of_version_1_gives_the_stored_scores(name):
     assert set(STORED) == set(KINDS)
     detector = piforest.load(MODELS / f"{name}.v1.pif")
     assert type(detector) is KINDS[name]
     with np.load(MODELS / "scores.npz") as stored:
         scores, labels = stored[f"{name}.scores"], stored[f"{name}.labels"]
-    # The score ends in a power, whose last bit is up to the machine.
+    # The last step of a score is a power, whose last bit depends on the machine.
     assert np.allclose(detector.anomaly_score(rows_for(name)), scores, rtol=1e-13, atol=0)
     assert np.array_equal(detector.predict(rows_for(name)), labels)
     if name in ("default", "mixed", "pif"):
@@ -49,13 +49,13 @@ def test_a_model_of_version_1_loads_and_scores_as_it_did(name):
 
 
 def outcome(path, name):
-    """The scores, or None where the file is refused with one line that names it."""
+    """The scores, or None if the file is rejected with an error of one line that names it."""
     try:
         return piforest.load(path).anomaly_score(rows_for(name))
     except (ValueError, OSError) as error:
-        told = str(error)
-    assert str(path) in told
-    assert "\n" not in told
+        message = str(error)
+    assert str(path) in message
+    assert "\n" not in message
     return None
 
 
@@ -70,10 +70,10 @@ def test_flipped_bytes_and_cuts_are_refused_or_change_nothing(name, tmp_path):
         if k % 4 == 3:
             content = content[: rng.integers(len(whole))]
         else:
-            # Half of the flips where the zip's own lists are.
+            # Half of the flips are in the directory of the archive.
             low = 0 if k % 2 else max(0, len(whole) - 2500)
-            for at in rng.integers(low, len(whole), 1 + k % 3):
-                content[at] ^= 1 << rng.integers(8)
+            for i in rng.integers(low, len(whole), 1 + k % 3):
+                content[i] ^= 1 << rng.integers(8)
         path.write_bytes(content)
         scores = outcome(path, name)
         refused += scores is None
@@ -98,7 +98,7 @@ def npy(array, **options):
 
 
 def with_header(name, path, change):
-    """A copy of a stored model with a changed header, and right checksums."""
+    """A copy of a stored model with a changed header and correct checksums."""
 
     def changed(part, content):
         if part != "header.npy":
@@ -110,7 +110,7 @@ def with_header(name, path, change):
     return rebuilt(MODELS / f"{name}.v1.pif", path, changed)
 
 
-def peak_of_refusing(path, match):
+def peak_while_rejecting(path, match):
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match=match):
@@ -121,24 +121,24 @@ def peak_of_refusing(path, match):
 
 
 @pytest.mark.slow
-def test_a_bomb_is_not_unpacked(tmp_path):
+def test_a_zip_bomb_is_not_unpacked(tmp_path):
     zeros = npy(np.zeros(12_000_000))
     path = rebuilt(MODELS / "voronoi.v1.pif", tmp_path / "m.pif",
                    lambda part, content: zeros if part == "pool.npy" else content)  # fmt: skip
     assert path.stat().st_size < 1e6
-    assert peak_of_refusing(path, r"damaged: \d+ bytes that unpack to 96\d+ are no model") < 5e6
+    assert peak_while_rejecting(path, r"damaged: \d+ bytes that unpack to 96\d+ are no model") < 5e6
 
 
-def test_an_array_that_says_it_is_larger_than_it_is_is_not_made(tmp_path):
+def test_an_array_that_claims_to_be_larger_is_not_allocated(tmp_path):
     huge = npy(np.zeros(5)).replace(b"(5,), }" + b" " * 12, b"(5000000000000,), }")
     path = rebuilt(MODELS / "voronoi.v1.pif", tmp_path / "m.pif",
                    lambda part, content: huge if part == "pool.npy" else content)  # fmt: skip
-    told = r"damaged: its array 'pool': it has not the size that it says"
-    assert peak_of_refusing(path, told) < 5e6
+    message = r"damaged: its array 'pool': it has not the size that it says"
+    assert peak_while_rejecting(path, message) < 5e6
 
 
 @pytest.mark.parametrize(
-    ("part", "content", "told"),
+    ("part", "content", "message"),
     [
         ("pool.npy", npy(np.array([{}]), allow_pickle=True), "its array 'pool': it holds object"),
         ("pool.npy", npy(np.zeros(3, [("a", "f8")])), "its array 'pool': it holds"),
@@ -156,15 +156,15 @@ def test_an_array_that_says_it_is_larger_than_it_is_is_not_made(tmp_path):
     ],
     ids=range(13),
 )
-def test_parts_that_are_no_arrays_are_refused(part, content, told, tmp_path):
+def test_parts_that_are_not_arrays_are_rejected(part, content, message, tmp_path):
     path = rebuilt(MODELS / "voronoi.v1.pif", tmp_path / "m.pif",
                    lambda name, old: content if name == part else old)  # fmt: skip
-    with pytest.raises(ValueError, match=f"not a piforest model, or it is damaged: .*({told})"):
+    with pytest.raises(ValueError, match=f"not a piforest model, or it is damaged: .*({message})"):
         piforest.load(path)
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("../../evil.npy", r"it has a part '../../evil.npy'"),
         ("/etc/evil.npy", r"it has a part '/etc/evil.npy'"),
@@ -173,16 +173,16 @@ def test_parts_that_are_no_arrays_are_refused(part, content, told, tmp_path):
     ],
 )
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_parts_with_names_that_do_not_belong_are_refused(name, told, tmp_path):
+def test_parts_with_unexpected_names_are_rejected(name, message, tmp_path):
     path = tmp_path / "m.pif"
     path.write_bytes((MODELS / "voronoi.v1.pif").read_bytes())
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(name, npy(np.zeros(3)))
-    with pytest.raises(ValueError, match=f"damaged: {told}"):
+    with pytest.raises(ValueError, match=f"damaged: {message}"):
         piforest.load(path)
 
 
-def test_thousands_of_parts_and_other_ways_of_packing_are_refused(tmp_path):
+def test_thousands_of_parts_and_other_compressions_are_rejected(tmp_path):
     with zipfile.ZipFile(tmp_path / "m.pif", "w") as archive:
         for k in range(2001):
             archive.writestr(f"a{k}.npy", b"")
@@ -195,7 +195,7 @@ def test_thousands_of_parts_and_other_ways_of_packing_are_refused(tmp_path):
 
 
 HOSTILE = [
-    ("voronoi", {"max_samples": 10**12}, "its trees point nowhere"),
+    ("voronoi", {"max_samples": 10**12}, "its trees are not valid"),
     ("voronoi", {"branching": "2"}, "its header has a bad branching"),
     ("voronoi", {"offset": float("nan")}, "its header has a bad threshold"),
     ("voronoi", {"offset": "0"}, "damaged: bad operand type"),
@@ -210,37 +210,37 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "change", "told"), HOSTILE, ids=range(len(HOSTILE)))
-def test_headers_that_ask_for_much_or_for_nonsense_are_refused(name, change, told, tmp_path):
+@pytest.mark.parametrize(("name", "change", "message"), HOSTILE, ids=range(len(HOSTILE)))
+def test_headers_with_huge_or_invalid_values_are_rejected(name, change, message, tmp_path):
     path = with_header(name, tmp_path / "m.pif", lambda header: header.update(change))
-    assert peak_of_refusing(path, told) < 20e6
+    assert peak_while_rejecting(path, message) < 20e6
 
 
-def places(node, path=()):
-    """Where the values of a header stand."""
+def paths(node, path=()):
+    """The paths of all values of a header."""
     if path:
         yield path
     if isinstance(node, (dict, list)):
         for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-            yield from places(value, (*path, key))
+            yield from paths(value, (*path, key))
 
 
-ODD = ["x", -1, None, 1e300, float("nan"), [], {}, 10**30, True, {"own": "a"}, ["a"] * 3]
+UNEXPECTED = ["x", -1, None, 1e300, float("nan"), [], {}, 10**30, True, {"own": "a"}, ["a"] * 3]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["default", "voronoi_sparse"])
 @pytest.mark.filterwarnings("ignore:no structure")
-def test_any_value_of_the_header_may_be_odd(name, tmp_path):
+def test_unexpected_values_of_the_header_are_rejected_or_harmless(name, tmp_path):
     header, arrays = archives.read_archive(MODELS / f"{name}.v1.pif")
     refused = 0
-    for k, path in enumerate(places(header)):
-        for odd in (ODD[k % len(ODD)], ODD[(k + 4) % len(ODD)]):
+    for k, path in enumerate(paths(header)):
+        for shift in (0, 4):
             changed = json.loads(json.dumps(header))
             node = changed
             for key in path[:-1]:
                 node = node[key]
-            node[path[-1]] = odd
+            node[path[-1]] = UNEXPECTED[(k + shift) % len(UNEXPECTED)]
             archives.write_archive(tmp_path / "m.pif", changed, arrays, 1)
             try:
                 scores = piforest.load(tmp_path / "m.pif").anomaly_score(rows_for(name))
@@ -251,7 +251,7 @@ def test_any_value_of_the_header_may_be_odd(name, tmp_path):
     assert refused > 20
 
 
-def test_families_and_threads_in_the_header_ask_for_no_more_than_there_is(tmp_path):
+def test_families_and_threads_in_the_header_are_limited(tmp_path):
     def many_threads(header):
         header["params"]["n_jobs"] = 10**6
 
@@ -260,12 +260,12 @@ def test_families_and_threads_in_the_header_ask_for_no_more_than_there_is(tmp_pa
         header["embedding"]["families"] = [{"name": "hyperplane", "options": {}}]
 
     path = with_header("default", tmp_path / "m.pif", many_threads)
-    assert peak_of_refusing(path, "its header has a bad n_jobs") < 20e6
+    assert peak_while_rejecting(path, "its header has a bad n_jobs") < 20e6
     path = with_header("pif", tmp_path / "m.pif", large_family)
-    assert peak_of_refusing(path, "its models do not fit together") < 20e6
+    assert peak_while_rejecting(path, "its models do not fit together") < 20e6
 
 
-def test_a_model_that_shrinks_too_well_is_stored_as_it_is(tmp_path, monkeypatch):
+def test_a_model_with_a_high_compression_ratio_is_stored_uncompressed(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "_FREE_BYTES", 0)
     monkeypatch.setattr(archives, "_RATIO", 2)
     X = np.zeros((300, 50))
@@ -277,11 +277,11 @@ def test_a_model_that_shrinks_too_well_is_stored_as_it_is(tmp_path, monkeypatch)
     assert np.array_equal(piforest.load(tmp_path / "m.pif").anomaly_score(X), detector.scores_)
 
 
-def test_a_detector_that_knows_nothing_else_is_refused_by_name(tmp_path):
+def test_an_unknown_class_and_missing_files_raise_an_error(tmp_path):
     path = with_header(
-        "voronoi", tmp_path / "m.pif", lambda header: header.update({"class": "Own"})
+        "voronoi", tmp_path / "m.pif", lambda header: header.update({"class": "Custom"})
     )
-    with pytest.raises(ValueError, match=r"holds a Own, not a PreferenceIsolationForest"):
+    with pytest.raises(ValueError, match=r"holds a Custom, not a PreferenceIsolationForest"):
         piforest.load(path)
     with pytest.raises(FileNotFoundError):
         piforest.load(tmp_path / "absent.pif")

@@ -1,4 +1,4 @@
-"""Model files that mean harm: small ones that would crash, hang or take all memory."""
+"""Malicious model files: small files that would crash, hang or exhaust the memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def saved(tmp_path_factory):
 
 @pytest.fixture
 def refused(saved, tmp_path):
-    """Changes a model and expects one line that names the file and the reason."""
+    """Changes a model and expects an error of one line that names the file and the reason."""
 
     def check(name, reason, change=lambda header, arrays: None):
         header, arrays = read_archive(saved / f"{name}.pif")
@@ -42,10 +42,10 @@ def refused(saved, tmp_path):
         change(header, arrays)
         path = tmp_path / "m.pif"
         write_archive(path, header, arrays, VERSION)
-        with pytest.raises(ValueError, match=reason) as told:
+        with pytest.raises(ValueError, match=reason) as error:
             piforest.load(path)
-        assert str(path) in str(told.value)
-        assert "\n" not in str(told.value)
+        assert str(path) in str(error.value)
+        assert "\n" not in str(error.value)
 
     return check
 
@@ -61,9 +61,9 @@ def put(name, at, value):
     return change
 
 
-def replaced(**arrays):
-    return lambda header, held: held.update(
-        {name.replace("__", "."): array for name, array in arrays.items()}
+def replaced(**new):
+    return lambda header, arrays: arrays.update(
+        {name.replace("__", "."): array for name, array in new.items()}
     )
 
 
@@ -72,7 +72,7 @@ def nodes(model, saved):
 
 
 class TestTrees:
-    """The first value that is wrong is refused, not only a million."""
+    """Values just out of range are rejected, not only very large ones."""
 
     @pytest.mark.parametrize("branching", [2**63 - 1, 2**62, 97, 1])
     def test_a_branching_that_overflows_or_exceeds_the_points_of_a_tree(self, refused, branching):
@@ -95,7 +95,7 @@ class TestTrees:
 
         refused("voronoi", "its trees", change)
 
-    def test_children_as_large_as_a_word(self, refused, saved):
+    def test_children_close_to_the_largest_integer(self, refused, saved):
         children = np.full(nodes("voronoi", saved), 2**63 - 2, np.int64)
         refused("voronoi", "its trees", replaced(forest__first_child=children))
 
@@ -111,11 +111,11 @@ class TestTrees:
     def test_a_seed_one_past_the_pool(self, refused):
         refused("voronoi", "its trees", put("forest.seed", 1, len(X)))
 
-    def test_a_leaf_of_one_point_more_than_a_tree_has(self, refused):
-        most = DETECTORS["voronoi"].max_samples_
-        refused("voronoi", "its trees", put("forest.size", 0, most + 1))
+    def test_a_leaf_with_one_point_more_than_its_tree(self, refused):
+        size = DETECTORS["voronoi"].max_samples_
+        refused("voronoi", "its trees", put("forest.size", 0, size + 1))
 
-    def test_points_of_a_tree_one_more_than_the_pool(self, refused):
+    def test_a_tree_with_one_point_more_than_the_pool(self, refused):
         refused("voronoi", "its trees", set_header(max_samples=len(X) + 1))
 
 
@@ -217,7 +217,7 @@ class TestCosts:
                  "seed": np.full(t, -1, np.int32), "size": np.full(t, 2, np.int32)}  # fmt: skip
         refused("voronoi", "its trees", replaced(**{f"forest__{k}": v for k, v in trees.items()}))
 
-    def test_many_trees_take_smaller_blocks(self):
+    def test_many_trees_are_scored_in_smaller_blocks(self):
         few = VoronoiForest("euclidean", n_estimators=5, random_state=0).fit(X)
         many = VoronoiForest("euclidean", n_estimators=20_000, max_samples=2, random_state=0).fit(X)
         assert few.forest_.block_rows == 256
@@ -225,7 +225,7 @@ class TestCosts:
 
 
 class TestSpecialFiles:
-    def test_a_pipe_is_not_waited_for(self, tmp_path):
+    def test_loading_a_pipe_does_not_block(self, tmp_path):
         os.mkfifo(tmp_path / "pipe.pif")
         result = []
 

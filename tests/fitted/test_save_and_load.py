@@ -22,7 +22,7 @@ MATCHES = np.random.default_rng(0).uniform(0, 500, (40, 4))
 SMALL = {"n_estimators": 8, "random_state": 0}
 
 
-class Own(type(get_family("line"))):
+class CustomLine(type(get_family("line"))):
     """A family that is not in the registry."""
 
 
@@ -42,8 +42,8 @@ def along_x(X, params):
     return np.abs(X[:, 0] - np.polyval(params, X[:, 1]))
 
 
-OWN = [
-    Own(),
+CUSTOM = [
+    CustomLine(),
     LearnedFamily(DecisionTreeRegressor(max_depth=2), 4),
     from_functions(fit_line, along_y, sample_size=2, n_features=2, name="slope"),
 ]
@@ -70,7 +70,7 @@ DETECTORS = [
 
 
 @pytest.mark.parametrize(("detector", "data"), DETECTORS, ids=range(len(DETECTORS)))
-def test_a_saved_model_scores_alike(detector, data, tmp_path):
+def test_a_saved_model_gives_the_same_results(detector, data, tmp_path):
     path = tmp_path / "model.pif"
     detector.fit(data).save(path)
     loaded = type(detector).load(path)
@@ -91,8 +91,8 @@ def test_a_saved_model_scores_alike(detector, data, tmp_path):
         assert loaded.sigma_ == detector.sigma_
         assert loaded.n_models_ == detector.n_models_
         assert loaded.n_degenerate_ == detector.n_degenerate_
-        here, there = (d.embedding_.transform(data) for d in (detector, loaded))
-        assert (here != there).nnz == 0
+        before, after = (d.embedding_.transform(data) for d in (detector, loaded))
+        assert (before != after).nnz == 0
 
 
 def test_column_names_are_kept(tmp_path):
@@ -114,7 +114,7 @@ def test_a_loaded_model_can_be_fitted_again(tmp_path):
     )
 
 
-def test_a_model_loads_as_what_it_is(tmp_path):
+def test_a_model_loads_as_the_class_that_was_saved(tmp_path):
     PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(
         tmp_path / "m"
     )
@@ -123,13 +123,13 @@ def test_a_model_loads_as_what_it_is(tmp_path):
         VoronoiForest.load(tmp_path / "m")
 
 
-def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
+def test_a_model_that_cannot_be_saved_raises_an_error_and_leaves_no_file(tmp_path):
     forest = VoronoiForest(lambda a, b: abs(len(a) - len(b)), **SMALL).fit(["a", "bb", "ccc"])
     with pytest.raises(ValueError, match=r"metric=.* cannot be saved.*pickle"):
         forest.save(tmp_path / "m")
 
     detector = PreferenceIsolationForest.paper("line", sigma=0.02, n_models=50, **SMALL).fit(X)
-    detector.set_params(family=Own())
+    detector.set_params(family=CustomLine())
     with pytest.raises(ValueError, match=r"family=.* cannot be saved: it was set after fitting"):
         detector.save(tmp_path / "m")
     for part in ({"kernel": lambda r, sigma: 1 - r / (3 * sigma)}, {"sampler": Sampler()}):
@@ -140,9 +140,9 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
+@pytest.mark.parametrize("family", CUSTOM, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize("cls", [PreferenceIsolationForest.paper, PreferenceIsolationForest])
-def test_a_custom_family_is_passed_again(cls, family, tmp_path):
+def test_a_custom_family_has_to_be_passed_again(cls, family, tmp_path):
     detector = cls(family, sigma=0.02, n_models=50, **SMALL).fit(X)
     detector.save(tmp_path / "m")
     loaded = PreferenceIsolationForest.load(tmp_path / "m", family=family)
@@ -155,7 +155,7 @@ def test_a_custom_family_is_passed_again(cls, family, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", OWN, ids=["subclass", "learned", "functions"])
+@pytest.mark.parametrize("family", CUSTOM, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize(
     "other",
     [
@@ -170,7 +170,7 @@ def test_a_custom_family_is_passed_again(cls, family, tmp_path):
     ],
     ids=["circle", "depth", "target", "size", "estimator", "residuals", "fit", "degenerate"],
 )
-def test_another_family_is_refused(family, other, tmp_path):
+def test_another_family_is_rejected(family, other, tmp_path):
     PreferenceIsolationForest.paper(family, sigma=0.02, n_models=50, **SMALL).fit(X).save(
         tmp_path / "m"
     )
@@ -191,7 +191,7 @@ def test_parameters_of_a_custom_family_may_have_any_size(tmp_path):
     assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
 
 
-def test_a_built_in_family_is_not_passed_again(tmp_path):
+def test_a_family_is_rejected_if_the_model_needs_none(tmp_path):
     PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(
         tmp_path / "m"
     )
@@ -202,36 +202,36 @@ def test_a_built_in_family_is_not_passed_again(tmp_path):
         VoronoiForest.load(tmp_path / "m", family="circle")
 
 
-def test_a_family_that_was_set_since_is_not_the_one_to_pass(tmp_path):
-    detector = PreferenceIsolationForest.paper(OWN[2], sigma=0.02, n_models=50, **SMALL).fit(X)
+def test_the_family_to_pass_is_the_fitted_one_not_one_that_was_set_later(tmp_path):
+    detector = PreferenceIsolationForest.paper(CUSTOM[2], sigma=0.02, n_models=50, **SMALL).fit(X)
     detector.set_params(family="line").save(tmp_path / "m")
-    loaded = PreferenceIsolationForest.load(tmp_path / "m", family=OWN[2])
+    loaded = PreferenceIsolationForest.load(tmp_path / "m", family=CUSTOM[2])
     assert loaded.family == "line"
     assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
 
 
-def test_lost_parts_of_a_custom_family_are_a_clear_error(tmp_path):
-    for lost in ("models.0.known.0", "models.0.params"):
-        PreferenceIsolationForest.paper(OWN[2], sigma=0.02, n_models=50, **SMALL).fit(X).save(
+def test_missing_parts_of_a_custom_family_raise_a_clear_error(tmp_path):
+    for missing in ("models.0.known.0", "models.0.params"):
+        PreferenceIsolationForest.paper(CUSTOM[2], sigma=0.02, n_models=50, **SMALL).fit(X).save(
             tmp_path / "m"
         )
         header, arrays = io.read_archive(tmp_path / "m")
-        arrays.pop(lost)
+        arrays.pop(missing)
         io.write_archive(tmp_path / "m", header, arrays, VERSION)
-        with pytest.raises(ValueError, match=rf"damaged: .*{lost}"):
-            PreferenceIsolationForest.load(tmp_path / "m", family=OWN[2])
+        with pytest.raises(ValueError, match=rf"damaged: .*{missing}"):
+            PreferenceIsolationForest.load(tmp_path / "m", family=CUSTOM[2])
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"not a zip", b"PK\x03\x04 truncated"], ids=["empty", "text", "truncated"]
 )
-def test_a_damaged_file_is_a_clear_error(content, tmp_path):
+def test_a_damaged_file_raises_a_clear_error(content, tmp_path):
     (tmp_path / "m").write_bytes(content)
     with pytest.raises(ValueError, match="is not a piforest model, or it is damaged"):
         PreferenceIsolationForest.load(tmp_path / "m")
 
 
-def test_a_truncated_model_is_a_clear_error(tmp_path):
+def test_a_truncated_model_raises_a_clear_error(tmp_path):
     PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=50, **SMALL).fit(X).save(
         tmp_path / "m"
     )
@@ -242,7 +242,7 @@ def test_a_truncated_model_is_a_clear_error(tmp_path):
             PreferenceIsolationForest.load(tmp_path / "m")
 
 
-def test_what_was_fitted_is_saved_not_what_was_set_since(tmp_path):
+def test_fitted_values_are_saved_not_parameters_that_were_set_later(tmp_path):
     changes = [
         (
             PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL),
@@ -278,9 +278,9 @@ def tampered(path, **changes):
     io.write_archive(path, header, arrays, VERSION)
 
 
-def put(at, value):
+def put(index, value):
     def change(array):
-        array[at] = value
+        array[index] = value
         return array
 
     return change
@@ -309,12 +309,12 @@ def put(at, value):
     ],
     ids=range(17),
 )
-def test_trees_and_pools_that_point_nowhere_are_refused(changes, tmp_path):
+def test_invalid_trees_and_pools_are_rejected(changes, tmp_path):
     PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(
         tmp_path / "m"
     )
     tampered(tmp_path / "m", **changes)
-    with pytest.raises(ValueError, match=r"damaged: its (trees|pool|models|scores|header)"):
+    with pytest.raises(ValueError, match=r"damaged: its (trees|pool|models|param|scores|header)"):
         PreferenceIsolationForest.load(tmp_path / "m")
 
 
@@ -322,7 +322,7 @@ def test_trees_and_pools_that_point_nowhere_are_refused(changes, tmp_path):
     "change", [{"n_features": 200_000}, {"n_features": 3}, {"branching": 0}], ids=str
 )
 @pytest.mark.parametrize("detector", [DETECTORS[2][0], DETECTORS[4][0]], ids=["line", "voronoi"])
-def test_headers_that_do_not_fit_are_refused(detector, change, tmp_path):
+def test_headers_that_do_not_match_the_arrays_are_rejected(detector, change, tmp_path):
     detector.fit(X).save(tmp_path / "m")
     header, arrays = io.read_archive(tmp_path / "m")
     io.write_archive(tmp_path / "m", {**header, **change}, arrays, VERSION)
@@ -330,20 +330,20 @@ def test_headers_that_do_not_fit_are_refused(detector, change, tmp_path):
         type(detector).load(tmp_path / "m")
 
 
-@pytest.mark.parametrize("lost", ["params", "metric", "forest.size", "models.0.params"])
-def test_lost_parts_are_a_clear_error(lost, tmp_path):
+@pytest.mark.parametrize("missing", ["params", "metric", "forest.size", "models.0.params"])
+def test_missing_parts_raise_a_clear_error(missing, tmp_path):
     PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(
         tmp_path / "m"
     )
     header, arrays = io.read_archive(tmp_path / "m")
-    header.pop(lost, None)
-    arrays.pop(lost, None)
+    header.pop(missing, None)
+    arrays.pop(missing, None)
     io.write_archive(tmp_path / "m", header, arrays, VERSION)
-    with pytest.raises(ValueError, match=rf"damaged: .*{lost}"):
+    with pytest.raises(ValueError, match=rf"damaged: .*{missing}"):
         PreferenceIsolationForest.load(tmp_path / "m")
 
 
-def test_an_unknown_parameter_is_a_clear_error(tmp_path):
+def test_an_unknown_parameter_raises_a_clear_error(tmp_path):
     PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL).fit(X).save(
         tmp_path / "m"
     )
@@ -354,7 +354,7 @@ def test_an_unknown_parameter_is_a_clear_error(tmp_path):
         PreferenceIsolationForest.load(tmp_path / "m")
 
 
-def test_a_folder_is_not_called_damaged(tmp_path):
+def test_a_folder_raises_a_specific_error(tmp_path):
     with pytest.raises(IsADirectoryError):
         PreferenceIsolationForest.load(tmp_path)
     detector = PreferenceIsolationForest.paper("circle", sigma=0.02, n_models=60, **SMALL).fit(X)
@@ -362,13 +362,13 @@ def test_a_folder_is_not_called_damaged(tmp_path):
         detector.save(tmp_path)
 
 
-def test_a_pickle_inside_is_never_run(tmp_path):
+def test_a_pickle_in_a_file_is_never_loaded(tmp_path):
     np.savez(tmp_path / "m.npz", header=np.array(object(), dtype=object))
     with pytest.raises(ValueError, match="not a piforest model"):
         PreferenceIsolationForest.load(tmp_path / "m.npz")
 
 
-def test_other_archives_and_other_versions_are_refused(tmp_path):
+def test_other_archives_and_other_versions_are_rejected(tmp_path):
     np.savez(tmp_path / "other.npz", header=np.array(json.dumps({"format": "else"})))
     with pytest.raises(ValueError, match="names no such format"):
         PreferenceIsolationForest.load(tmp_path / "other.npz")

@@ -18,7 +18,7 @@ from piforest.metrics import get_metric
 
 
 def distances(n, seed, levels):
-    """A symmetric table; few levels make many ties."""
+    """A symmetric matrix of distances; few levels give many ties."""
     rng = np.random.default_rng(seed)
     D = rng.integers(1, levels + 1, (n, n)).astype(float)
     D = np.minimum(D, D.T)
@@ -27,16 +27,16 @@ def distances(n, seed, levels):
 
 
 def nested(forest, tree):
-    """A flat tree in the shape of the naive one."""
+    """A flat tree in the format of the naive one."""
     low, high = forest.roots[tree], forest.roots[tree + 1]
     first_child, seed, size = (
         getattr(forest, name)[low:high] for name in ("first_child", "seed", "size")
     )
 
-    def node(at):
-        if first_child[at] < 0:
-            return int(size[at])
-        children = range(first_child[at], first_child[at] + forest.branching)
+    def node(i):
+        if first_child[i] < 0:
+            return int(size[i])
+        children = range(first_child[i], first_child[i] + forest.branching)
         return [int(seed[child]) for child in children], [node(child) for child in children]
 
     return node(0)
@@ -70,16 +70,16 @@ def test_every_point_is_in_one_leaf_and_no_leaf_is_empty(shape, seed):
     assert forest.size.min() >= 1
 
 
-def test_a_seed_falls_into_its_own_cell_even_among_copies():
+def test_a_seed_belongs_to_its_own_cell_even_if_all_points_are_equal():
     D = np.zeros((30, 30))
     forest = FlatForest(30, 2).grow(D, Stream(0), range(50))
     assert forest.size.min() >= 1
-    # Copies are split at random, not all to one side: both halves of a root are large.
+    # Equal points are split at random, so both children of a root are large.
     halves = [forest.size[root + 1 : root + 3].min() for root in forest.roots[:-1]]
     assert np.mean(halves) > 10
 
 
-def test_ties_are_fair_while_growing():
+def test_ties_are_broken_at_random_while_growing():
     D = np.ones((300, 300)) - np.eye(300)
     forest = FlatForest(300, 2).grow(D, Stream(0), range(40))
     first = [forest.size[root + 1] for root in forest.roots[:-1]]
@@ -103,7 +103,7 @@ def test_a_tree_that_cannot_split_is_one_leaf():
     assert forest.normaliser == 1
 
 
-def test_trees_can_be_grown_apart_and_joined():
+def test_trees_can_be_grown_separately_and_joined():
     D = distances(30, 0, 20)
     empty = FlatForest(16, 3)
     whole = empty.grow(D, Stream(5), range(9))
@@ -122,7 +122,7 @@ def test_subsamples_and_seeds_are_uniform():
 
 
 @pytest.mark.parametrize("branching", [2, 3, 4, 7])
-def test_expected_depth_is_that_of_the_recursion(branching):
+def test_expected_depth_equals_the_naive_one(branching):
     table = expected_depth(60, branching)
     np.testing.assert_allclose(table, [naive.c(n, branching) for n in range(61)], rtol=1e-12)
 
@@ -136,8 +136,8 @@ def test_expected_depth_of_two_branches_follows_the_general_recursion():
 
 
 @pytest.mark.slow
-def test_expected_depth_is_what_random_splits_have():
-    """b = 3: all ways to cut n into three non-empty parts equally likely."""
+def test_expected_depth_equals_that_of_simulated_splits():
+    """b = 3: all splits of n into three non-empty parts are equally likely."""
     rng = np.random.default_rng(0)
 
     def depth_of_one(n):
@@ -159,7 +159,7 @@ def test_height_limit_is_the_rounded_up_logarithm(psi, b):
     assert b**limit >= psi > b ** (limit - 1)
 
 
-def test_height_limit_has_no_float_surprise():
+def test_height_limit_is_not_subject_to_rounding():
     assert math.ceil(math.log(125, 5)) == 4
     assert height_limit(125, 5) == 3
     assert height_limit(243, 3) == 5

@@ -81,7 +81,7 @@ def test_sums_over_very_many_models_do_not_overflow():
     assert get_metric("tanimoto").pairwise(full, full)[0, 0] == 0.0
 
 
-def test_pools_of_more_than_16_bits_are_numbered_right():
+def test_rows_of_pools_beyond_16_bits_are_numbered_correctly():
     n = 70_000
     pool = SparseRows(np.arange(n + 1), np.arange(n).astype(np.int32), np.full(n, 127, np.int8), n)
     D = get_metric("tanimoto").pairwise(pool[[3, 69_999]], pool)
@@ -118,7 +118,7 @@ def test_preparing_a_pool_changes_nothing():
 
 
 @pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka"])
-def test_negative_entries_are_refused(name):
+def test_negative_entries_are_rejected(name):
     with pytest.raises(ValueError, match=f"metric='{name}' needs entries of at least 0, got"):
         get_metric(name).pairwise([[1.0, -2.0]], [[1.0, 2.0]])
 
@@ -131,35 +131,35 @@ def test_sparse_input_is_not_changed():
 
 
 @pytest.mark.parametrize("name", [n for n in list_metrics() if n != "precomputed"])
-def test_rows_of_different_width_are_refused(name):
+def test_rows_with_different_numbers_of_columns_are_rejected(name):
     with pytest.raises(ValueError, match="column"):
         get_metric(name).pairwise(np.ones((2, 30)), np.ones((2, 3)))
 
 
-def test_minkowski_has_a_power():
+def test_minkowski_takes_a_power():
     A, B = np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])
     assert get_metric("minkowski", p=2).pairwise(A, B)[0, 0] == pytest.approx(5)
     with pytest.raises(ValueError, match="p must be a finite number above 0, got 0"):
         get_metric("minkowski", p=0)
 
 
-def test_callables_see_the_rows_and_their_mistakes_are_named():
+def test_callables_receive_the_rows_and_their_errors_name_them():
     metric = resolve_metric(lambda a, b: abs(len(a) - len(b)))
-    words = np.array(["a", "bbb"], dtype=object)
-    assert metric.pairwise(words, words).tolist() == [[0, 2], [2, 0]]
+    strings = np.array(["a", "bbb"], dtype=object)
+    assert metric.pairwise(strings, strings).tolist() == [[0, 2], [2, 0]]
 
     def wrong(a, b):
         return -1.0
 
     with pytest.raises(ValueError, match=r"must not be negative, metric wrong\(a, b\) gives -1"):
-        resolve_metric(wrong).pairwise(words, words)
+        resolve_metric(wrong).pairwise(strings, strings)
     with pytest.raises(ValueError, match="must not give NaN"):
-        resolve_metric(lambda a, b: float("nan")).pairwise(words, words)
+        resolve_metric(lambda a, b: float("nan")).pairwise(strings, strings)
 
 
 def test_metrics_resolve_names_objects_and_functions():
-    own = Precomputed()
-    assert resolve_metric(own) is own
+    metric = Precomputed()
+    assert resolve_metric(metric) is metric
     with pytest.raises(ValueError, match="Did you mean 'tanimoto'"):
         resolve_metric("tanimotto")
     with pytest.raises(ValueError, match="function d"):
@@ -178,8 +178,8 @@ def test_rows_take_the_layout_of_the_metric():
     assert isinstance(as_rows(get_metric("euclidean"), np.eye(3)), np.ndarray)
 
 
-def _some_crowded(rng, n, columns=90, only=None):
-    """Fixed-point rows; a third of the columns has most rows, a third few, a third hardly any."""
+def _some_dense(rng, n, columns=90, only=None):
+    """Fixed-point rows; the columns have entries in 90 %, 10 % or 1 % of the rows, a third each."""
     share = np.repeat([0.9, 0.1, 0.01], columns // 3)
     X = rng.integers(1, 128, (n, columns)) * (rng.uniform(size=(n, columns)) < share)
     X = X if only is None else only * (X > 0)
@@ -190,8 +190,8 @@ def _some_crowded(rng, n, columns=90, only=None):
 
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka", "cosine"])
-def test_half_of_a_pools_table_is_the_whole_one(name, exact):
-    X, rows = _some_crowded(np.random.default_rng(0), 70)
+def test_the_upper_half_of_the_pool_distances_gives_all_of_them(name, exact):
+    X, rows = _some_dense(np.random.default_rng(0), 70)
     metric = get_metric(name)
     index = metric.prepare(rows if exact else X.astype(float))
     whole = metric.pairwise(index.pool, index)
@@ -202,7 +202,7 @@ def test_half_of_a_pools_table_is_the_whole_one(name, exact):
     assert np.array_equal(D, whole)
 
 
-def test_a_subclass_with_other_distances_gets_them_while_fitting():
+def test_a_subclass_with_other_distances_is_fitted_with_them():
     class Squared(Tanimoto):
         name = "squared"
 
@@ -216,19 +216,19 @@ def test_a_subclass_with_other_distances_gets_them_while_fitting():
 
 @pytest.mark.parametrize("only", [None, 1, 127])
 @pytest.mark.parametrize("share", [0.0, 1 / 16, 1.0])
-def test_crowded_columns_are_summed_in_vectors_to_the_same_bits(monkeypatch, share, only):
-    """Some, all or none of the columns; values that differ, and binary preferences."""
-    monkeypatch.setattr(overlap, "_CROWDED", share)
-    monkeypatch.setattr(overlap, "_CROWDED_COUNTS", share)
+def test_dense_columns_do_not_change_any_bit(monkeypatch, share, only):
+    """All, some or none of the columns are dense; values differ or are binary."""
+    monkeypatch.setattr(overlap, "_DENSE_SHARE", share)
+    monkeypatch.setattr(overlap, "_PACKED_SHARE", share)
     rng = np.random.default_rng(1)
-    (A, rows), (B, pool) = (_some_crowded(rng, n, columns=900, only=only) for n in (33, 127))
+    (A, rows), (B, pool) = (_some_dense(rng, n, columns=900, only=only) for n in (33, 127))
     index = Tanimoto().prepare(pool)
-    dense = np.count_nonzero(index.place >= 0)
+    dense = np.count_nonzero(index.slot >= 0)
     assert {0.0: dense > 600, 1.0: dense == 0}.get(share, 300 <= dense < 900)
     expected = [[naive.tanimoto(a, b) for b in B] for a in A]
     assert np.array_equal(Tanimoto().pairwise(rows, index), expected)
     # Rows of other values, and floats, with the same pool.
-    (C, others), weights = _some_crowded(rng, 9, columns=900), rng.uniform(size=900)
+    (C, others), weights = _some_dense(rng, 9, columns=900), rng.uniform(size=900)
     expected = [[naive.tanimoto(c, b) for b in B] for c in C]
     assert np.array_equal(Tanimoto().pairwise(others, index), expected)
     expected = [[naive.tanimoto(c * weights, b) for b in B] for c in C]

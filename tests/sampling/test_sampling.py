@@ -21,7 +21,7 @@ POINTS = {
 
 
 def frequencies(samples, n):
-    """How often each row is in a sample, over the number of samples."""
+    """The share of the samples that contain each row."""
     return np.bincount(samples.ravel(), minlength=n) / len(samples)
 
 
@@ -44,7 +44,7 @@ def test_the_local_sampler_equals_the_naive_one(points, size, share, scale):
     assert np.array_equal(drawn, naive.local_samples(Stream(5), X, size, 30, width, share))
 
 
-def test_neighbours_come_as_often_as_their_weights_say():
+def test_neighbours_are_drawn_in_proportion_to_their_weights():
     X, scale, many = SCATTERED[:50], 0.1, 200_000
     pairs = get_sampler("local", scale=scale, share=1.0).draw(X, 2, many, Stream(1))
     gaps = np.linalg.norm(X[:, None] - X, axis=2)
@@ -55,18 +55,18 @@ def test_neighbours_come_as_often_as_their_weights_say():
     assert agree(measured, expected, many)
 
 
-def test_local_samples_of_many_points_come_as_often_as_their_weights_say():
-    # More points within 3 scales than a list holds; as far as the distances go.
+def test_neighbours_among_many_points_are_drawn_in_proportion_to_their_weights():
+    # There are more points within 3 scales than a list holds; only distances are compared.
     X, scale = np.random.default_rng(2).uniform(size=(20_000, 2)), 0.05
     drawn = get_sampler("local", scale=scale, share=1.0).draw(X, 3, 20_000, Stream(1))
     inside = (np.abs(X[drawn[:, 0]] - 0.5) < 0.35).all(axis=1)
     squares = np.sum((X[drawn[inside, 1]] - X[drawn[inside, 0]]) ** 2, axis=1) / scale**2 / 2
-    # Of an exponential variable that is cut at 4.5.
+    # The mean of an exponential variable that is truncated at 4.5.
     cut = 4.5 * np.exp(-4.5) / (1 - np.exp(-4.5))
     assert abs(squares.mean() - (1 - cut)) < 5 / np.sqrt(inside.sum())
 
 
-def test_too_few_neighbours_are_filled_up_with_the_nearest():
+def test_too_few_neighbours_are_completed_with_the_nearest():
     X = np.array([[0.0], [1], [3], [7], [15], [31], [63], [127]])
     drawn = get_sampler("local", scale=1e-3, share=1.0).draw(X, 3, 200, Stream(0))
     assert np.array_equal(np.unique(drawn[:, 0]), np.arange(8))
@@ -77,7 +77,7 @@ def test_too_few_neighbours_are_filled_up_with_the_nearest():
     assert (np.sort(lonely, axis=1) == np.arange(8)).all()
 
 
-def test_the_scale_follows_the_units_and_not_far_points():
+def test_the_scale_depends_on_the_units_and_not_on_far_points():
     far = np.concatenate([SCATTERED, [[1e6, 1e6], [-1e9, 0]]])
     assert auto_scale(8 * SCATTERED) == 8 * auto_scale(SCATTERED)
     assert auto_scale(far) == pytest.approx(auto_scale(SCATTERED), rel=0.1)
@@ -103,8 +103,8 @@ def test_the_share_of_local_samples_is_kept():
     "weights", [[1, 1, 1, 1, 1, 1], [8, 0, 1, 5, 0, 3, 1, 2], [0, 0, 1, 1, 64, 1, 1, 0]], ids=str
 )
 def test_the_weighted_sampler_equals_the_naive_one(weights, size, monkeypatch):
-    # A unit of the test is one of the sampler: the naive one draws lots.
-    monkeypatch.setattr("piforest.sampling.weighted._in_units", lambda q: q.astype(np.int64))
+    # The naive sampler draws one lot per unit of weight, so the weights stay small integers.
+    monkeypatch.setattr("piforest.sampling.weighted._to_integers", lambda q: q.astype(np.int64))
     quality = np.array(weights, float)
     drawn = get_sampler("weighted").draw(
         np.zeros((len(weights), 2)), size, 200, Stream(5), quality=quality
@@ -112,11 +112,11 @@ def test_the_weighted_sampler_equals_the_naive_one(weights, size, monkeypatch):
     assert np.array_equal(drawn, naive.weighted_samples(Stream(5), weights, size, 200))
 
 
-def test_points_come_as_often_as_their_quality_says():
+def test_points_are_drawn_in_proportion_to_their_quality():
     n, many = 30, 100_000
     quality = np.random.default_rng(0).exponential(size=n)
     quality[[3, 17]] = 0
-    quality *= 1e-300  # only proportions count
+    quality *= 1e-300  # only proportions matter
     share = quality / quality.sum()
     pairs = get_sampler("weighted").draw(np.zeros((n, 2)), 2, many, Stream(1), quality=quality)
     assert agree(frequencies(pairs[:, :1], n), share, many)
@@ -126,7 +126,7 @@ def test_points_come_as_often_as_their_quality_says():
     assert not np.isin(pairs, [3, 17]).any()
 
 
-def test_a_quality_far_above_the_others_leaves_room_for_them():
+def test_points_of_very_small_quality_are_still_drawn():
     quality = np.array([1e-30, 1e200, 0, 1e-300, 5e-324])
     drawn = get_sampler("weighted").draw(np.zeros((5, 2)), 4, 500, Stream(0), quality=quality)
     assert (np.sort(drawn, axis=1) == [0, 1, 3, 4]).all()
@@ -139,7 +139,7 @@ def test_a_quality_far_above_the_others_leaves_room_for_them():
 @pytest.mark.parametrize(
     ("n", "size"), [(1, 1), (3, 3), (4, 3), (5, 3), (7, 2), (8, 8), (9, 8), (40, 7)]
 )
-def test_the_stratified_sampler_equals_the_naive_one_and_is_even(n, size):
+def test_the_stratified_sampler_equals_the_naive_one_and_is_balanced(n, size):
     drawn = get_sampler("stratified").draw(np.zeros((n, 2)), size, 60, Stream(5))
     assert np.array_equal(drawn, naive.stratified_samples(Stream(5), n, size, 60))
     for upto in (1, 2, 17, 60, -(-n // size)):
@@ -170,7 +170,7 @@ def test_the_grouped_sampler_equals_the_naive_one(size, share):
         assert (groups[drawn] == groups[drawn[:, :1]]).all()
 
 
-def test_groups_come_in_proportion_to_their_size():
+def test_groups_are_drawn_in_proportion_to_their_size():
     many, groups = 50_000, np.repeat([0, 1, 2, 3], [20, 10, 5, 2])
     sampler = get_sampler("grouped")
     drawn = sampler.draw(np.zeros((37, 2)), 3, many, Stream(1), groups=groups)
@@ -194,17 +194,17 @@ def test_groups_may_be_names():
     assert np.array_equal(fits[0].scores_, fits[1].scores_)
 
 
-# --- what is refused, and what is kept
+# --- errors and model files
 
 
 @pytest.mark.parametrize("name", ["uniform", "mixed", "local", "stratified", "weighted"])
-def test_groups_that_are_not_used_are_refused(name):
+def test_unused_groups_are_rejected(name):
     with pytest.raises(ValueError, match=f"sampler '{name}' does not use groups.*'grouped'"):
         get_sampler(name).draw(SCATTERED, 2, 3, Stream(0), groups=np.zeros(400, int))
 
 
 @pytest.mark.parametrize("name", ["uniform", "mixed", "local", "stratified", "grouped"])
-def test_a_quality_that_is_not_used_is_refused(name):
+def test_an_unused_quality_is_rejected(name):
     with pytest.raises(ValueError, match=f"sampler '{name}' does not use quality.*'weighted'"):
         get_sampler(name).draw(SCATTERED, 2, 3, Stream(0), quality=np.ones(400))
 
@@ -220,7 +220,7 @@ def test_a_quality_that_is_not_used_is_refused(name):
         ("grouped", {"share": True}, "got True"),
     ],
 )
-def test_bad_options_are_named(name, options, message):
+def test_invalid_options_raise_an_error_that_names_them(name, options, message):
     with pytest.raises(ValueError, match=message):
         get_sampler(name, **options)
 
@@ -235,14 +235,14 @@ def test_bad_options_are_named(name, options, message):
         ([1, 2, 3], r"quality must have shape \(4,\), got \(3,\)"),
     ],
 )
-def test_a_bad_quality_is_named(quality, message):
+def test_an_invalid_quality_raises_an_error_that_names_the_row(quality, message):
     with pytest.raises(ValueError, match=message):
         get_sampler("weighted").draw(
             np.zeros((4, 2)), 3, 5, Stream(0), quality=np.array(quality, float)
         )
 
 
-def test_groups_that_are_all_too_small_are_named():
+def test_groups_that_are_all_too_small_raise_an_error():
     sampler = get_sampler("grouped")
     with pytest.raises(ValueError, match=r"at least 3 points.*the largest of 3 has 2. Merge"):
         sampler.draw(np.zeros((5, 2)), 3, 5, Stream(0), groups=np.array([0, 0, 1, 1, 2]))
@@ -259,7 +259,7 @@ def test_groups_that_are_all_too_small_are_named():
         ("grouped", {"share": 0.5}, {"groups": np.arange(60) % 4}),
     ],
 )
-def test_a_detector_with_it_is_saved_with_its_options(name, options, given, tmp_path):
+def test_a_detector_is_saved_with_the_options_of_its_sampler(name, options, given, tmp_path):
     sampler = get_sampler(name, **options)
     detector = PreferenceIsolationForest(
         sampler=sampler, sigma=0.1, n_models=50, n_estimators=5, contamination=0.1, random_state=0

@@ -1,5 +1,5 @@
-"""Compiled code: arrays in, arrays out; no validation, no None, no strings.
+"""Compiled functions: arrays in, arrays out; no validation and no strings.
 
-Every kernel is serial and releases the interpreter lock; threads are made by
-the callers, over trees or row blocks. Each is tested against a slow twin.
+Every function is serial and releases the interpreter lock; callers run it in threads, over
+trees or blocks of rows. Tests compare each function with a slow, simple implementation.
 """

@@ -1,4 +1,4 @@
-"""Which band a residual lies in, and how many lie in each."""
+"""The band of each residual, and the number of residuals in each band."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .jit import jit
 
-# One more than the last of the fifteen bands.
+# The index after the last of the fifteen bands.
 NO_BAND = 15
 
 
@@ -16,61 +16,60 @@ NO_BAND = 15
 def band_bins(R, widths, starts, ends, skipped, bins):
     """bins (rows, m): the narrowest of the fifteen widths that r lies within, or NO_BAND.
 
-    Widths descend, so this is how many r lies within, less one; none less one is 15 in four
-    bits. Of row i, the columns skipped[starts[i] : ends[i]] have no band. O(rows m), without
-    a branch: comparing with all widths at once is faster than searching.
+    Widths descend, so the band is the number of widths that are at least r, minus one; 0 - 1
+    is 15 in four bits. In row i, the columns skipped[starts[i] : ends[i]] have no band.
+    O(rows m), without branches: comparing with all widths is faster than a search.
     """
-    w = widths
     for i in range(R.shape[0]):
         for j in range(R.shape[1]):
             r = R[i, j]
             within = np.uint8(0)
             for k in range(NO_BAND):
-                within += np.uint8(r <= w[k])
+                within += np.uint8(r <= widths[k])
             bins[i, j] = (within - np.uint8(1)) & np.uint8(15)
         for e in range(starts[i], ends[i]):
             bins[i, skipped[e]] = NO_BAND
 
 
 @jit
-def count_bins(bins, rows, sign, held, counts):
+def count_bins(bins, rows, sign, byte_counts, counts):
     """counts (15, m) += sign for the band of each of the rows. O(rows m).
 
-    Up to 255 rows are counted in bytes, band by band: fifteen comparisons of whole vectors
-    are faster than one step to a band that has to be looked up. held (15, m) is room for them.
+    Up to 255 rows are counted in bytes, band by band: fifteen vectorised comparisons are
+    faster than one indexed increment. byte_counts (15, m) is workspace.
     """
     m = bins.shape[1]
     for first in range(0, rows.shape[0], 255):
         last = first + 255 if first + 255 < rows.shape[0] else rows.shape[0]
-        # counts.shape[0]: fifteen copies of a loop would take a second to compile.
+        # counts.shape[0], not 15: unrolled loops would take a second to compile.
         for b in range(counts.shape[0]):
             for j in range(m):
-                held[b, j] = 0
+                byte_counts[b, j] = 0
         for e in range(first, last):
             row = rows[e]
             for b in range(counts.shape[0]):
                 band = np.uint8(b)
                 for j in range(m):
-                    held[b, j] += np.uint8(bins[row, j] == band)
+                    byte_counts[b, j] += np.uint8(bins[row, j] == band)
         for b in range(counts.shape[0]):
             for j in range(m):
-                counts[b, j] += sign * np.int32(held[b, j])
+                counts[b, j] += sign * np.int32(byte_counts[b, j])
 
 
 @jit
-def log_ratios(inside, shares, least, logs, expected_logs, out):
-    """out (w, m) = k ln(k / E) - (k - E) where k = inside > E, else 0; E = k[0] shares + least.
+def log_ratios(inside, shares, min_expected, logs, expected_logs, out):
+    """out (w, m) = k ln(k / E) - (k - E) where k = inside > E, else 0.
 
-    Counts are small integers: their logarithms are looked up, those of E for each width. logs
-    and expected_logs (largest count + 1,) are room for them.
+    E = k[0] shares + min_expected. Counts are small integers, so the logarithms are tabulated,
+    those of E for each width. logs and expected_logs (largest count + 1,) are workspace.
     """
     for k in range(logs.shape[0]):
         logs[k] = math.log(k) if k > 0 else 0.0
     for w in range(inside.shape[0]):
         for k in range(logs.shape[0]):
-            expected_logs[k] = math.log(k * shares[w] + least)
+            expected_logs[k] = math.log(k * shares[w] + min_expected)
         for j in range(inside.shape[1]):
             k, widest = np.uint64(inside[w, j]), np.uint64(inside[0, j])
-            expected = float(widest) * shares[w] + least
+            expected = float(widest) * shares[w] + min_expected
             ratio = k * (logs[k] - expected_logs[widest]) - (k - expected)
             out[w, j] = ratio if k > expected else 0.0

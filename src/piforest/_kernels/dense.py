@@ -1,4 +1,4 @@
-"""Distances between dense rows, each pair alone."""
+"""Distances between dense rows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ def lp_distances(A, B, power, out):
         for j in range(B.shape[0]):
             total = 0.0
             for c in range(A.shape[1]):
-                gap = A[i, c] - B[j, c]
-                total += gap * gap if power == 2 else abs(gap)
+                difference = A[i, c] - B[j, c]
+                total += difference * difference if power == 2 else abs(difference)
             out[i, j] = total

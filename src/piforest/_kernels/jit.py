@@ -1,4 +1,4 @@
-"""`jit`: numba's decorator with the options that every kernel shares; how long it compiled."""
+"""`jit`: numba's decorator with the options of all compiled functions, and the compile time."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ from typing import Any
 import numba
 from numba.core import event
 
-# No way in for C: it would take a fifth more to compile, and nobody calls kernels from there.
+# Without the C wrapper, which nobody calls and which takes a fifth more time to compile.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile on first use, without the interpreter lock, and cache on disk.
 
-    `fastmath` stays off: a reordered sum would change with the vector width.
-    Where no cache folder can be written, the kernel is compiled anew in every process.
-    Kernels avoid what makes numba generate much code: assignments to slices, min and max,
-    methods of arrays, and arrays of their own, which the caller can make.
+    `fastmath` stays off, because the order of a sum would depend on the vector width. If no
+    cache folder is writable, the function is compiled again in every process. Compiled
+    functions avoid what makes numba generate much code: assignments to slices, min and max,
+    array methods, and allocations, which the caller can make.
     """
     try:
-        kernel = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # numba found no folder
         return numba.njit(**_OPTIONS)(function)
-    _make_robust(kernel)
-    return kernel
+    _make_robust(compiled)
+    return compiled
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A part of a kernel that reads better under a name of its own. It is put into the code of
-    the kernel, not compiled alone: that would be done in addition."""
+    """Inline a part of a compiled function into it, so that it is not also compiled alone."""
     return numba.njit(inline="always")(function)
 
 
-def _make_robust(kernel: Any) -> None:
+def _make_robust(compiled: Any) -> None:
     """A cache that is gone, full, read-only or damaged costs the time to compile, nothing else.
 
     Numba numbers the files of a function's signatures, and writes the number before the file:
@@ -47,7 +46,7 @@ def _make_robust(kernel: Any) -> None:
     is killed may leave a number with the code of another version. So the files are named after
     what is in them, and written first.
     """
-    cache: Any = getattr(kernel, "_cache", None)
+    cache: Any = getattr(compiled, "_cache", None)
     if cache is None:  # NUMBA_DISABLE_JIT
         return
     cache._cache_file.save = partial(_save, cache._cache_file)
@@ -77,21 +76,21 @@ def _or_nothing(cache: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return guarded
 
 
-class _Compiling(event.Listener):  # type: ignore[misc]
-    """Counts the seconds in which kernels are compiled, one at a time (numba has a lock), and
-    collects no garbage meanwhile: that would take an eighth more, and there is hardly any."""
+class _CompileTimer(event.Listener):  # type: ignore[misc]
+    """Sums the compile time; numba compiles one function at a time. Garbage collection is off
+    meanwhile: it would take an eighth more time and find hardly anything."""
 
     seconds = 0.0
 
     def __init__(self) -> None:
-        self.depth, self.start, self.collects = 0, 0.0, False
+        self.depth, self.start, self.gc_was_enabled = 0, 0.0, False
 
     def on_start(self, event: Any) -> None:
-        # What exec makes has no module.
+        # A function that exec defines has no module.
         module = event.data["dispatcher"].py_func.__module__ or ""
         ours = module.startswith("piforest.")
         if self.depth == 0 and ours:
-            self.start, self.collects = time.perf_counter(), gc.isenabled()
+            self.start, self.gc_was_enabled = time.perf_counter(), gc.isenabled()
             gc.disable()
         if self.depth or ours:
             self.depth += 1
@@ -102,14 +101,14 @@ class _Compiling(event.Listener):  # type: ignore[misc]
         self.depth -= 1
         if self.depth == 0:
             self.seconds += time.perf_counter() - self.start
-            if self.collects:
+            if self.gc_was_enabled:
                 gc.enable()
 
 
-_compiling = _Compiling()
-event.register("numba:compile", _compiling)
+_timer = _CompileTimer()
+event.register("numba:compile", _timer)
 
 
 def seconds_compiling() -> float:
-    """How long kernels were compiled in this process so far."""
-    return _compiling.seconds
+    """The time spent on compiling in this process so far."""
+    return _timer.seconds

@@ -19,41 +19,42 @@ _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12 = (
 def collect(
     R, limit, scale, starts, ends, skipped, near, words, hits, counts, columns, distances, scales
 ):
-    """The entries of R (., m) with R <= limit (m,), row after row; returns how many.
+    """Collect the entries of R (., m) with R <= limit (m,), row by row; return their number.
 
-    Looks at len(counts) rows. Of row i, the columns skipped[starts[i] : ends[i]] are
-    left out. NaN and infinity are never within the limit. `scales` takes scale (m,) of the
-    entries; `columns` has 8 places to spare. O(rows m). For near, words and hits see `_find`.
+    Reads len(counts) rows. In row i, the columns skipped[starts[i] : ends[i]] are left out. NaN
+    and infinity never pass. `columns`, `distances` and `scales` receive the column, the residual
+    and the scale (m,) of each entry; `columns` needs 8 spare elements. O(rows m). near, words
+    and hits: see `_within`.
     """
-    at = np.uint64(0)
+    end = np.uint64(0)
     for i in range(counts.shape[0]):
-        before, row = at, R[i]
-        at = _find(row, limit, starts[i], ends[i], skipped, near, words, hits, columns, at)
-        for e in range(before, at):
+        start, row = end, R[i]
+        end = _within(row, limit, starts[i], ends[i], skipped, near, words, hits, columns, end)
+        for e in range(start, end):
             distances[e] = row[np.uint64(columns[e])]
             scales[e] = scale[np.uint64(columns[e])]
-        counts[i] = at - before
-    return at
+        counts[i] = end - start
+    return end
 
 
 @jit
 def collect_gaussian(
     R, limit, scale, unit, starts, ends, skipped, near, words, hits, powers, counts, columns, values
 ):
-    """`collect` and `fixed_point` in one, of the Gaussian kernel; limit (m,) is 3 scales at most.
+    """`collect` and `fixed_point` in one, for the Gaussian kernel; limit (m,) is at most 3 scales.
 
-    Its exponential is a polynomial of a sixteenth, squared four times: right to 3e-15, three
-    times as fast as NumPy's, whose last bit depends on the processor. O(rows m). powers (m,) is
-    room.
+    The exponential is a polynomial of a sixteenth of the argument, squared four times: accurate
+    to 3e-15 and three times as fast as NumPy's, whose last bit depends on the processor.
+    O(rows m). powers (m,) is workspace.
     """
-    at = np.uint64(0)
+    end = np.uint64(0)
     for i in range(counts.shape[0]):
-        before, row = at, R[i]
-        at = _find(row, limit, starts[i], ends[i], skipped, near, words, hits, columns, at)
-        n = at - before
-        here, there = columns[before:at], values[before:at]
+        start, row = end, R[i]
+        end = _within(row, limit, starts[i], ends[i], skipped, near, words, hits, columns, end)
+        n = end - start
+        cols, vals = columns[start:end], values[start:end]
         for e in range(n):
-            z = row[np.uint64(here[e])] / scale[np.uint64(here[e])]
+            z = row[np.uint64(cols[e])] / scale[np.uint64(cols[e])]
             powers[e] = -0.03125 * z * z
         for e in range(n):
             y = powers[e]
@@ -65,53 +66,53 @@ def collect_gaussian(
             powers[e] = phi * phi
         zeros = 0
         for e in range(n):
-            there[e] = np.int32(unit[np.uint64(here[e])] * powers[e] + 0.5)
-            zeros += there[e] == 0
+            vals[e] = np.int32(unit[np.uint64(cols[e])] * powers[e] + 0.5)
+            zeros += vals[e] == 0
         if zeros > 0:
-            at = before + _without_zeros(here, there, here, there)
-        counts[i] = at - before
-    return at
+            end = start + _without_zeros(cols, vals, cols, vals)
+        counts[i] = end - start
+    return end
 
 
 @jit
 def fixed_point(phi, unit, counts, columns, values):
-    """values = round(unit phi) of the entries of all rows, in place without those that round
-    to 0; returns how many are left, or -1 if a phi is not in [0, 1]. O(entries)."""
-    unsound = 0
+    """values = round(unit phi) for the entries of all rows; entries that round to 0 are removed in
+    place. Return the number of entries left, or -1 if a phi is not in [0, 1]. O(entries)."""
+    invalid = 0
     for e in range(phi.shape[0]):
-        unsound += not (phi[e] >= 0.0 and phi[e] <= 1.0)
-    if unsound > 0:
+        invalid += not (phi[e] >= 0.0 and phi[e] <= 1.0)
+    if invalid > 0:
         return -1
     for e in range(phi.shape[0]):
         values[e] = np.int32(unit[np.uint64(columns[e])] * phi[e] + 0.5)
-    at = e = np.uint64(0)
+    end = e = np.uint64(0)
     for i in range(counts.shape[0]):
         stop = e + np.uint64(counts[i])
-        left = _without_zeros(columns[e:stop], values[e:stop], columns[at:], values[at:])
-        counts[i], at, e = left, at + left, stop
-    return np.int64(at)
+        kept = _without_zeros(columns[e:stop], values[e:stop], columns[end:], values[end:])
+        counts[i], end, e = kept, end + kept, stop
+    return np.int64(end)
 
 
 @inlined
-def _find(row, limit, start, end, skipped, near, words, hits, columns, at):
-    """Write the columns with row <= limit to `columns`, from `at` on, but for those in
-    skipped[start:end]; returns where they end.
+def _within(row, limit, first, last, skipped, near, words, hits, columns, at):
+    """Write the columns with row <= limit, except skipped[first:last], to columns[at:]; return
+    the end.
 
-    Comparisons of whole rows, then only words of eight that have an entry, without a branch
-    that depends on the data. O(m). near is room for whole words, zeros; words the same memory
-    as 64-bit integers; hits room for one more of them.
+    Vectorised comparisons of the whole row, then only the 64-bit words with an entry, without
+    branches that depend on the data. O(m). Workspace: near, zeroed bytes padded to whole words;
+    words, the same memory viewed as 64-bit integers; hits, one element more than words.
     """
     for j in range(row.shape[0]):
         near[j] = row[j] <= limit[j]
-    for e in range(start, end):
+    for e in range(first, last):
         near[skipped[e]] = 0
     n_hits = np.uint64(0)
     for w in range(words.shape[0]):
         hits[n_hits] = w
         n_hits += np.uint64(words[w] != 0)
     for h in range(n_hits):
-        first = np.uint64(8) * np.uint64(hits[h])
-        for k in range(first, first + np.uint64(8)):
+        begin = np.uint64(8) * np.uint64(hits[h])
+        for k in range(begin, begin + np.uint64(8)):
             columns[at] = k
             at += np.uint64(near[k])
     return at
@@ -119,7 +120,7 @@ def _find(row, limit, start, end, skipped, near, words, hits, columns, at):
 
 @inlined
 def _without_zeros(columns, values, columns_out, values_out):
-    """Copy the entries that are not 0, which may be to the left of where they are."""
+    """Copy the entries that are not 0; return their number. May be in place."""
     at = np.uint64(0)
     for e in range(values.shape[0]):
         value = values[e]
@@ -129,22 +130,22 @@ def _without_zeros(columns, values, columns_out, values_out):
 
 
 @jit
-def find_contents(bits, words, contents, starts, first, last):
-    """Where the models of each row begin and end: starts[c], starts[c + 1] for the content c that
-    equals the row, else 0, 0. bits (n, d) and contents (c, d) are floats as words, `words` (c,)
-    are the hashes of the contents, ascending. O(n (d + log c))."""
+def find_contents(bits, hashes, contents, starts, first, last):
+    """The range of each row in the list of models: starts[c], starts[c + 1] for the content c that
+    equals the row, else 0, 0. bits (n, d) and contents (c, d) are the bits of floats; hashes (c,)
+    of the contents ascend. O(n (d + log c))."""
     for i in range(bits.shape[0]):
-        word = np.uint64(0)
+        row_hash = np.uint64(0)
         for k in range(bits.shape[1]):
-            word = mix(word, bits[i, k])
-        low, high = 0, words.shape[0]
+            row_hash = mix(row_hash, bits[i, k])
+        low, high = 0, hashes.shape[0]
         while low < high:
             middle = (low + high) // 2
-            if words[middle] < word:
+            if hashes[middle] < row_hash:
                 low = middle + 1
             else:
                 high = middle
-        known = low < words.shape[0] and words[low] == word
+        known = low < hashes.shape[0] and hashes[low] == row_hash
         if known:
             for k in range(bits.shape[1]):
                 known = known and contents[low, k] == bits[i, k]

@@ -1,6 +1,6 @@
-"""Stateless random numbers: a 64-bit word for each (key, value).
+"""Stateless random numbers: a 64-bit hash for each (key, value).
 
-NumPy twin: `piforest._random`.
+`piforest._random` is the same in NumPy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(
 
 @jit
 def mix(key, value):
-    """SplitMix64's word number `value` of the sequence seeded by `key`."""
+    """Number `value` of the SplitMix64 sequence seeded with `key`: 64 random bits."""
     z = np.uint64(key) + (np.uint64(value) + _ONE) * _GOLDEN
     z = (z ^ (z >> _S30)) * _M1
     z = (z ^ (z >> _S27)) * _M2
@@ -26,28 +26,28 @@ def mix(key, value):
 
 
 @jit
-def below(word, n):
-    """An integer in [0, n) from a word: 53 bits, so the bias is below n / 2**53."""
-    return np.int64(np.float64(word >> _S11) * 2.0**-53 * np.float64(n))
+def below(bits, n):
+    """An integer in [0, n) from 64 random bits; 53 are used, so the bias is below n / 2**53."""
+    return np.int64(np.float64(bits >> _S11) * 2.0**-53 * np.float64(n))
 
 
 @jit
-def distinct(key, numbers, limits, taken, out):
+def sample_without_replacement(key, numbers, limits, taken, out):
     """Fill each row i of out (s, size) with distinct integers below limits[i], from
     (key, numbers[i]) alone.
 
-    The j-th draw is uniform among the limit - j numbers that are left; skipping the
-    earlier ones in ascending order finds it. O(s size**2), size is tiny. taken (size,) is room.
+    The j-th draw is uniform among the limit - j integers that are left; skipping the earlier
+    draws in ascending order finds it. O(s size**2), size is tiny. taken (size,) is workspace.
     """
     for i in range(out.shape[0]):
         row_key = mix(key, numbers[i])
         for j in range(out.shape[1]):
             value = below(mix(row_key, j), limits[i] - j)
-            at = 0
-            while at < j and taken[at] <= value:
+            position = 0
+            while position < j and taken[position] <= value:
                 value += 1
-                at += 1
-            for k in range(j, at, -1):
+                position += 1
+            for k in range(j, position, -1):
                 taken[k] = taken[k - 1]
-            taken[at] = value
+            taken[position] = value
             out[i, j] = value

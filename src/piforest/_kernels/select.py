@@ -1,4 +1,4 @@
-"""A bound that so many of some values are at most."""
+"""Selection of the k smallest values, without sorting."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ _GUESSES = 24
 
 
 @jit
-def bound(values, bits, k, high, upto):
-    """A number that k of the values are at most; with ties, the k-th smallest value.
+def selection_bound(values, bits, k, high, n_high):
+    """A bound that exactly k values do not exceed; with ties, the k-th smallest value.
 
-    The values are not negative, and `upto` >= k of them are at most `high`. A guess is checked
-    by counting, which takes no branch: the next by interpolation or halfway. Ties may not let
-    this end, and neither may values of many magnitudes; then bisection of the bits, whose order
-    is that of the values. bits (n,) is the same memory as unsigned integers. O(n), at most 88
-    times.
+    The values are not negative, and n_high >= k of them are at most `high`. Each guess, by
+    interpolation and by bisection in turn, is checked by counting, which needs no branch. Ties,
+    or values of many magnitudes, may prevent success; then the bits, which have the same order
+    as the values, are bisected. bits (n,) is the memory of the values viewed as unsigned
+    integers. At most 88 passes of O(n).
     """
-    low, below = values.dtype.type(0), 0
+    low, n_low = values.dtype.type(0), 0
     for guess in range(_GUESSES):
-        share = (k - below) / (upto - below + 1) if guess % 2 == 0 else 0.5
-        at = low + values.dtype.type(share * np.float64(high - low))
+        share = (k - n_low) / (n_high - n_low + 1) if guess % 2 == 0 else 0.5
+        middle = low + values.dtype.type(share * np.float64(high - low))
         count = 0
         for c in range(values.shape[0]):
-            count += values[c] <= at
+            count += values[c] <= middle
         if count == k:
-            return at
+            return middle
         if count < k:
-            low, below = at, count
+            low, n_low = middle, count
         else:
-            high, upto = at, count
+            high, n_high = middle, count
     first, last = np.uint64(0), ~np.uint64(0)
     while first < last:
-        middle = first + ((last - first) >> _ONE)
+        half = first + ((last - first) >> _ONE)
         count = 0
         for c in range(bits.shape[0]):
-            count += bits[c] <= middle
-        first = first if count >= k else middle + _ONE
-        last = middle if count >= k else last
+            count += bits[c] <= half
+        first = first if count >= k else half + _ONE
+        last = half if count >= k else last
     c = 0
     while bits[c] != first:
         c += 1

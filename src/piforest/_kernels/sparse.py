@@ -1,4 +1,4 @@
-"""Sparse rows: their overlaps with a pool."""
+"""Sparse rows: sums over the columns that they share with the rows of a pool."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import numpy as np
 
 from .jit import inlined, jit
 
-# Every other two of the bits of a byte; the lower four; how far to shift.
+# Masks for alternating pairs of bits and for the lower four bits; shifts.
 _TWOS, _FOUR, _U2, _U4 = np.uint8(0x33), np.uint8(0x0F), np.uint8(2), np.uint8(4)
 
 
 @jit
-def invert(indptr, indices, data, place, fill, rows, values, dense, most, packed):
-    """CSR to columns: those with a place in dense (k, n) go there, zeroed before, and their
-    largest value to most (k,); the others to rows and values, column c from fill[c] on, which
-    is moved on. Rows ascend.
+def invert(indptr, indices, data, slot, fill, rows, values, dense, column_max, packed):
+    """Convert CSR rows to columns. Rows ascend within a column. O(entries).
 
-    If `packed`, dense (k + 1, q) is what `packed_counts` takes. O(entries).
+    Columns with a slot >= 0 go to that row of dense (k, n), which is zeroed, and their largest
+    value to column_max (k,); the others go to rows and values, column c from fill[c] on, which
+    is advanced. If `packed`, dense (k + 1, q) has the layout of `packed_counts`.
     """
     byte, bit = 0, np.uint8(1)
     for i in range(indptr.shape[0] - 1):
         for e in range(indptr[i], indptr[i + 1]):
             c = np.uint64(indices[e])
-            to = place[c]
-            if to >= 0 and packed:
-                dense[to, byte] += bit
-            elif to >= 0:
+            s = slot[c]
+            if s >= 0 and packed:
+                dense[s, byte] += bit
+            elif s >= 0:
                 value = np.uint8(data[e])
-                dense[to, i] = value
-                most[to] = value if value > most[to] else most[to]
+                dense[s, i] = value
+                column_max[s] = value if value > column_max[s] else column_max[s]
             else:
                 rows[fill[c]] = i
                 values[fill[c]] = data[e]
@@ -42,14 +42,13 @@ def invert(indptr, indices, data, place, fill, rows, values, dense, most, packed
 def products(indptr, indices, data, upper, starts, ends, rows, values, out):
     """out (a, pool) += sum over shared columns of the products, through the pool's columns.
 
-    For each column that a row has, run down the pool rows that have it too, starts[c] to
-    ends[c]: O(sum of the column lengths). The terms of a pair are added in the order of the
-    columns, whatever the other rows are. Unsigned indices need no test for being negative: that
-    halves the time of a step.
+    For each entry of a row, visit the pool rows with the same column, starts[c] to ends[c]:
+    O(sum of the column lengths). The terms of a pair are added in the order of the columns,
+    whatever the other rows are. Unsigned indices need no sign test, which halves the time.
 
     With upper >= 0, the rows are those of the pool from `upper` on, and row i needs only the
-    pool rows from upper + i on. Rows ascend within a column, so this part starts where the row
-    stands, and moves on with it, in `starts`: half the steps.
+    pool rows from upper + i on. Rows ascend within a column, so `starts` advances with the row,
+    which halves the work.
     """
     if upper > 0:
         _start_at(upper, starts, ends, rows)
@@ -66,7 +65,7 @@ def products(indptr, indices, data, upper, starts, ends, rows, values, out):
 
 @inlined
 def _start_at(row, starts, ends, rows):
-    """Move the starts of all columns on to the first pool row that is at least `row`."""
+    """Advance the start of each column to the first pool row that is at least `row`."""
     for c in range(starts.shape[0]):
         low, high = starts[c], ends[c]
         while low < high:
@@ -79,30 +78,29 @@ def _start_at(row, starts, ends, rows):
 
 
 @jit
-def dense_products(indptr, indices, data, place, dense, most, upper, at, value, short, out):
-    """out (a, pool) += the same for the columns that stand in dense (k, pool), for integers.
+def dense_products(indptr, indices, data, slot, dense, column_max, upper, at, value, short, out):
+    """`products` for the integer columns that are stored in dense (k, pool).
 
-    With upper >= 0, row i needs only the pool rows from upper + i on. A step takes four
-    columns at once over the whole pool, in vectors of 16-bit numbers, as long as these cannot
-    overflow: most (k,) is the largest value of a column, and four products of 127 and 127 fit.
-    short (pool,) is room for them, zeros; at and value (columns + 3,) are room too. O(entries of
-    the rows in such columns times pool), at about a twentieth of the cost of a step of
-    `products`.
+    With upper >= 0, row i needs only the pool rows from upper + i on. A step adds four columns
+    over the whole pool in 16-bit vectors, as long as they cannot overflow: column_max (k,) bounds
+    a column, and four products of 127 and 127 fit. Workspace: short (pool,), zeroed; at and value
+    (columns + 3,). O(pool times the entries in dense columns), at about a twentieth of the cost
+    of a step of `products`.
     """
     for i in range(out.shape[0]):
-        left = upper + i if upper >= 0 else 0
-        held = _placed(indptr[i], indptr[i + 1], indices, data, place, at, value)
-        columns, sums, short_sums = dense[:, left:], out[i, left:], short[left:]
+        first = upper + i if upper >= 0 else 0
+        n_dense = _dense_entries(indptr[i], indptr[i + 1], indices, data, slot, at, value)
+        columns, sums, short_sums = dense[:, first:], out[i, first:], short[first:]
         bound = 0
-        for e in range(0, held, 4):
+        for e in range(0, n_dense, 4):
             a, b, c, d = columns[at[e]], columns[at[e + 1]], columns[at[e + 2]], columns[at[e + 3]]
             v, w, x, y = value[e], value[e + 1], value[e + 2], value[e + 3]
             more = (
-                np.int64(v) * most[at[e]] + np.int64(w) * most[at[e + 1]]
-                + np.int64(x) * most[at[e + 2]] + np.int64(y) * most[at[e + 3]]
+                np.int64(v) * column_max[at[e]] + np.int64(w) * column_max[at[e + 1]]
+                + np.int64(x) * column_max[at[e + 2]] + np.int64(y) * column_max[at[e + 3]]
             )  # fmt: skip
             if bound + more > 65535:
-                _move(short_sums, sums)
+                _flush(short_sums, sums)
                 bound = 0
             bound += more
             for j in range(short_sums.shape[0]):
@@ -110,38 +108,38 @@ def dense_products(indptr, indices, data, place, dense, most, upper, at, value, 
                     v * np.uint16(a[j]) + w * np.uint16(b[j])
                     + x * np.uint16(c[j]) + y * np.uint16(d[j])
                 )  # fmt: skip
-        _move(short_sums, sums)
+        _flush(short_sums, sums)
 
 
 @jit
-def _move(short_sums, sums):
-    """Add the short sums to the long ones."""
+def _flush(short_sums, sums):
+    """Add the 16-bit sums to the wide sums and reset them."""
     for j in range(sums.shape[0]):
         sums[j] += short_sums[j]
         short_sums[j] = 0
 
 
 @jit
-def packed_counts(indptr, indices, place, packed, product, out):
-    """out (a, pool) += product times how many columns both have, of those in packed (k + 1, q).
+def packed_counts(indptr, indices, slot, packed, product, out):
+    """out (a, pool) += product times the number of shared columns among those in packed (k + 1, q).
 
-    Four rows of the pool share a byte: the two bits at 2 f of byte j are row f q + j. Three
-    columns are added in twos of bits, twelve in fours, 252 in bytes. The last column is empty,
-    it fills up the last twelve. O(entries of the rows in such columns times pool), a quarter of
-    the bytes of `dense_products`.
+    Four rows of the pool share a byte: the two bits at 2 f of byte j belong to row f q + j. Two
+    bits hold the sum of three columns, four bits that of twelve, a byte that of 252. The last
+    column is empty and pads the last twelve. O(pool times the entries in packed columns), with a
+    quarter of the bytes of `dense_products`.
     """
-    at = np.empty(place.shape[0] + 12, np.int64)
+    at = np.empty(slot.shape[0] + 12, np.int64)
     q = packed.shape[1]
     even, odd, tally = np.empty(q, np.uint8), np.empty(q, np.uint8), np.empty((4, q), np.uint8)
     for i in range(out.shape[0]):
-        held = np.uint64(0)
+        n_packed = np.uint64(0)
         for e in range(indptr[i], indptr[i + 1]):
-            at[held] = place[np.uint64(indices[e])]
-            held += np.uint64(at[held] >= 0)
-        for e in range(held, held + np.uint64(12)):
+            at[n_packed] = slot[np.uint64(indices[e])]
+            n_packed += np.uint64(at[n_packed] >= 0)
+        for e in range(n_packed, n_packed + np.uint64(12)):
             at[e] = packed.shape[0] - 1
-        for first in range(np.uint64(0), held, np.uint64(252)):
-            last = first + np.uint64(252) if first + np.uint64(252) < held else held
+        for first in range(np.uint64(0), n_packed, np.uint64(252)):
+            last = first + np.uint64(252) if first + np.uint64(252) < n_packed else n_packed
             for f in range(4):
                 for j in range(q):
                     tally[f, j] = 0
@@ -155,7 +153,7 @@ def packed_counts(indptr, indices, place, packed, product, out):
 
 @jit
 def _count_twelve(packed, at, even, odd, tally):
-    """tally (4, q) += how many of twelve columns each row has."""
+    """tally (4, q) += the number of the twelve columns that each row has."""
     for j in range(even.shape[0]):
         even[j] = 0
     for j in range(odd.shape[0]):
@@ -176,22 +174,22 @@ def _count_twelve(packed, at, even, odd, tally):
 
 
 @inlined
-def _placed(start, stop, indices, data, place, at, value):
-    """The places and values of a row's entries that have a place; returns how many. Three more
-    without a value fill up the last four."""
-    held = np.uint64(0)
+def _dense_entries(start, stop, indices, data, slot, at, value):
+    """Write the slots and values of a row's entries in dense columns, padded by three zeros; return
+    their number."""
+    n_dense = np.uint64(0)
     for e in range(start, stop):
-        to = place[np.uint64(indices[e])]
-        at[held], value[held] = to, data[e]
-        held += np.uint64(to >= 0)
-    for e in range(held, held + np.uint64(3)):
+        s = slot[np.uint64(indices[e])]
+        at[n_dense], value[n_dense] = s, data[e]
+        n_dense += np.uint64(s >= 0)
+    for e in range(n_dense, n_dense + np.uint64(3)):
         at[e], value[e] = 0, 0
-    return np.int64(held)
+    return np.int64(n_dense)
 
 
 @jit
 def mirror(D):
-    """The lower triangle of a square table from its upper one."""
+    """Copy the upper triangle of a square matrix to the lower one."""
     for i in range(D.shape[0]):
         for j in range(i):
             D[i, j] = D[j, i]
@@ -215,7 +213,7 @@ def minima(indptr, indices, data, upper, starts, ends, rows, values, out):
 
 @jit
 def row_sums(indptr, data, squared, out):
-    """out (n,) = sum of the values, or of their squares, of each row in the order of columns."""
+    """out (n,) = the sum of the values of each row, or of their squares, in column order."""
     for i in range(indptr.shape[0] - 1):
         total = out.dtype.type(0)
         for e in range(indptr[i], indptr[i + 1]):
@@ -228,7 +226,7 @@ def row_sums(indptr, data, squared, out):
 def one_minus_ratio(shared, a, b, out):
     """out (rows, pool) = 1 - shared / (a + b - shared), 1 where nothing is shared.
 
-    Sums of floats may miss by a last bit; a distance is not negative for that.
+    Clipped at 0: sums of floats are subject to rounding.
     """
     for i in range(shared.shape[0]):
         for j in range(shared.shape[1]):
@@ -247,14 +245,14 @@ def lp_distances(aptr, acol, aval, bptr, bcol, bval, power, out):
             total = 0.0
             while e < aptr[i + 1] or f < bptr[j + 1]:
                 if f >= bptr[j + 1] or (e < aptr[i + 1] and acol[e] < bcol[f]):
-                    gap = aval[e]
+                    difference = aval[e]
                     e += 1
                 elif e >= aptr[i + 1] or bcol[f] < acol[e]:
-                    gap = bval[f]
+                    difference = bval[f]
                     f += 1
                 else:
-                    gap = aval[e] - bval[f]
+                    difference = aval[e] - bval[f]
                     e += 1
                     f += 1
-                total += gap * gap if power == 2 else abs(gap)
+                total += difference * difference if power == 2 else abs(difference)
             out[i, j] = total

@@ -1,9 +1,8 @@
-"""Growing PI-Trees and descending them: look-ups in a table of distances, nothing else.
+"""Growing PI-Trees and descending them, by look-ups in a matrix of distances.
 
-A tree is three arrays over its nodes in breadth-first order: `first_child`
-(the children of a node follow one another; -1 for a leaf), `seed` (the pool row
-whose Voronoi cell the node is; -1 for the root) and `size` (how many of the
-tree's points fell into it).
+A tree is three arrays over its nodes in breadth-first order: `first_child` (the children of a
+node are adjacent; -1 for a leaf), `seed` (the pool row whose Voronoi cell the node is; -1 for the
+root) and `size` (the number of the tree's points in the node).
 """
 
 from __future__ import annotations
@@ -12,36 +11,37 @@ import numpy as np
 
 from .jit import jit
 from .random import below, mix
-from .select import bound
+from .select import selection_bound
 
-SAME = 1e-6
+# A row at most this far from a seed counts as equal to it.
+ZERO_DISTANCE = 1e-6
 _ONE, _TWO = np.uint64(1), np.uint64(2)
-# Typed, since a kernel is compiled for every literal that it is called with.
+# Typed, because a function is compiled for every literal argument.
 _FIRST, _SECOND, _BOTH = np.int64(0), np.int64(1), np.int64(2)
 
 
 @jit
 def grow_trees(
-    D, key, tree, max_samples, branching, limit, seed_words, words, rows, ordered, seeds, counts,
+    D, key, tree, max_samples, branching, limit, seed_hashes, hashes, rows, ordered, seeds, counts,
     place, roots, first_child, seed, size,
 ):  # fmt: skip
-    """Trees number `tree` and on, one behind the other; roots (t + 1,) is where they begin.
+    """Grow the trees number `tree`, tree + 1, ...; tree i has the nodes roots[i] to roots[i + 1].
 
-    D (pool, pool). A tree is what (D, mix(key, its number)) says: every decision is a word
-    of that key, a node and a row, where the root has number 0 and child k of node v has
-    number b v + k + 1. The tree's points are the max_samples rows with the smallest words,
-    a node's seeds the b points with the smallest, in that order. Ties go to a random one
-    of the nearest seeds, and a seed falls into its own cell. A node's points stand together
-    in `rows`. O(pool + max_samples b height).
+    D (pool, pool). A tree depends on (D, mix(key, its number)) alone: every decision is a hash
+    of that key, a node and a row, where the root has number 0 and child k of node v has number
+    b v + k + 1. The points of a tree are the max_samples rows with the smallest hashes, the
+    seeds of a node the b points with the smallest, in that order. Ties go to a random one of
+    the nearest seeds, and a seed belongs to its own cell. The points of a node are adjacent in
+    `rows`. O(pool + max_samples b height).
 
-    Room: words, rows, ordered (pool,), seeds, counts (b,), place (nodes, 3) for where a node's
-    points start, its depth and number; seed_words (b,), None for two: then the code for several
-    is not compiled.
+    Workspace: hashes, rows, ordered (pool,), seeds, counts (b,), place (nodes, 3) for the first
+    point, the depth and the number of a node; seed_hashes (b,), or None if b is 2, so that the
+    code for more branches is not compiled.
     """
     node = 0
     for which in range(roots.shape[0] - 1):
         tree_key = mix(key, tree + which)
-        subsample(mix(tree_key, _FIRST), max_samples, words, rows)
+        subsample(mix(tree_key, _FIRST), max_samples, hashes, rows)
         nodes_key = mix(tree_key, _SECOND)
         root, n_nodes = node, node + 1
         roots[which] = root
@@ -55,10 +55,10 @@ def grow_trees(
                 continue
             node_key = mix(nodes_key, number)
             members = rows[start : start + n]
-            if seed_words is None:
-                _halve(D, members, node_key, seeds, counts, ordered)
+            if seed_hashes is None:
+                _split_in_two(D, members, node_key, seeds, counts, ordered)
             else:
-                _split(D, members, node_key, seed_words, seeds, counts, ordered)
+                _split(D, members, node_key, seed_hashes, seeds, counts, ordered)
             first_child[node] = n_nodes - root
             for k in range(branching):
                 child = n_nodes + k
@@ -72,12 +72,12 @@ def grow_trees(
 
 
 @jit
-def _split(D, members, node_key, words, seeds, counts, ordered):
-    """Choose the seeds, order the members by cell, and count those of each."""
+def _split(D, members, node_key, hashes, seeds, counts, ordered):
+    """Choose the seeds, order the members by cell, and count the members of each cell."""
     branching = seeds.shape[0]
     ends = np.empty(branching, np.int64)
     cell = np.empty(members.shape[0], np.uint32)
-    _smallest_words(members, node_key, seeds, words)
+    _smallest_hashes(members, node_key, seeds, hashes)
     for k in range(branching):
         counts[k] = 0
     for i in range(members.shape[0]):
@@ -94,23 +94,22 @@ def _split(D, members, node_key, words, seeds, counts, ordered):
 
 
 @jit
-def _halve(D, members, node_key, seeds, counts, ordered):
-    """`_split` between two seeds: the same in half the time, without loops over the seeds and
-    with hardly a branch."""
+def _split_in_two(D, members, node_key, seeds, counts, ordered):
+    """`_split` for two seeds, in half the time: no loops over the seeds and hardly a branch."""
     first = second = np.uint64(0)
-    least = next_least = ~np.uint64(0)
+    lowest = next_lowest = ~np.uint64(0)
     for i in range(members.shape[0]):
         row = np.uint64(members[i])
-        word = mix(node_key, members[i])
-        before = word < least
-        second = first if before else row if word < next_least else second
-        next_least = least if before else word if word < next_least else next_least
+        row_hash = mix(node_key, members[i])
+        before = row_hash < lowest
+        second = first if before else row if row_hash < next_lowest else second
+        next_lowest = lowest if before else row_hash if row_hash < next_lowest else next_lowest
         first = row if before else first
-        least = word if before else least
+        lowest = row_hash if before else lowest
     left = right = np.uint64(0)
     for i in range(members.shape[0]):
         row = np.uint64(members[i])
-        # A seed is nearer to itself than any other could be.
+        # A seed belongs to its own cell, even if another seed is at the same place.
         one = -1.0 if row == first else D[row, first]
         two = -1.0 if row == second else D[row, second]
         crosses = two < one
@@ -126,41 +125,41 @@ def _halve(D, members, node_key, seeds, counts, ordered):
 
 
 @jit
-def subsample(key, max_samples, words, rows):
-    """Put the `max_samples` of the rows 0 .. pool with the smallest words, ascending, in front
-    of rows (pool,). words (pool,) is room. O(pool)."""
-    for i in range(words.shape[0]):
-        words[i] = mix(key, i)
-    last = bound(words, words, max_samples, ~np.uint64(0), words.shape[0])
-    at = np.uint64(0)
-    for i in range(words.shape[0]):
-        rows[at] = i
-        at += np.uint64(words[i] <= last)
+def subsample(key, max_samples, hashes, rows):
+    """Write the `max_samples` rows with the smallest hashes, ascending, to the start of
+    rows (pool,). hashes (pool,) is workspace. O(pool)."""
+    for i in range(hashes.shape[0]):
+        hashes[i] = mix(key, i)
+    largest = selection_bound(hashes, hashes, max_samples, ~np.uint64(0), hashes.shape[0])
+    count = np.uint64(0)
+    for i in range(hashes.shape[0]):
+        rows[count] = i
+        count += np.uint64(hashes[i] <= largest)
 
 
 @jit
-def _smallest_words(members, key, seeds, words):
-    """The members with the smallest words, ascending."""
-    held = 0
+def _smallest_hashes(members, key, seeds, hashes):
+    """Write the members with the smallest hashes, ascending, to seeds."""
+    count = 0
     for member in members:
-        word = mix(key, member)
-        if held == seeds.shape[0] and word >= words[held - 1]:
+        member_hash = mix(key, member)
+        if count == seeds.shape[0] and member_hash >= hashes[count - 1]:
             continue
-        at = held if held < seeds.shape[0] else held - 1
-        while at > 0 and words[at - 1] > word:
-            words[at], seeds[at] = words[at - 1], seeds[at - 1]
+        at = count if count < seeds.shape[0] else count - 1
+        while at > 0 and hashes[at - 1] > member_hash:
+            hashes[at], seeds[at] = hashes[at - 1], seeds[at - 1]
             at -= 1
-        words[at], seeds[at] = word, member
-        held += 1 if held < seeds.shape[0] else 0
+        hashes[at], seeds[at] = member_hash, member
+        count += 1 if count < seeds.shape[0] else 0
 
 
 @jit
-def _cell_of(near, row, seeds, node_key):
-    """Which seed's cell a row falls into while growing; near (pool,) are its distances."""
+def _cell_of(distances, row, seeds, node_key):
+    """The seed whose cell a row belongs to while growing; distances (pool,) of the row."""
     nearest, at, tied = np.inf, 0, 0
     for k in range(seeds.shape[0]):
-        # A seed is nearer to itself than any other could be.
-        distance = -1.0 if seeds[k] == row else near[np.uint64(seeds[k])]
+        # A seed belongs to its own cell, even if another seed is at the same place.
+        distance = -1.0 if seeds[k] == row else distances[np.uint64(seeds[k])]
         tied = 1 if distance < nearest else tied + (distance == nearest)
         at = k if distance < nearest else at
         nearest = distance if distance < nearest else nearest
@@ -168,7 +167,7 @@ def _cell_of(near, row, seeds, node_key):
         return at
     pick = below(mix(mix(node_key, row), _FIRST), tied)
     for k in range(seeds.shape[0]):
-        if near[np.uint64(seeds[k])] == nearest:
+        if distances[np.uint64(seeds[k])] == nearest:
             if pick == 0:
                 return k
             pick -= 1
@@ -176,47 +175,46 @@ def _cell_of(near, row, seeds, node_key):
 
 
 @jit
-def descend(D, roots, nodes, ends, branching, soft, node, active, walked, out):
-    """Path lengths out (rows, t): the edges walked plus the leaf's entry in ends (nodes,).
+def descend(D, roots, nodes, ends, branching, soft, node, active, length, out):
+    """Path lengths out (rows, t): the length of the path plus the leaf's entry in ends (nodes,).
 
-    D (rows, pool); nodes (nodes, 2) has where the first child stands, 0 for a leaf, and the
-    seed. A tie goes to the seed that stands first. A soft edge into the cell of a seed at
-    distance tau counts 2 - tau, but 1 at no distance: a row that equals the seed is not to
-    gain by it. O(rows t b height). A few rows go down a tree together, level by level: the
-    tree stays in the cache, and the look-ups of different rows do not wait for each other.
-    node, active and walked are room for them.
+    D (rows, pool); nodes (nodes, 2) holds the first child, 0 for a leaf, and the seed. A tie goes
+    to the first seed. An edge into the cell of a seed at distance tau counts 1, a soft one
+    2 - tau, but 1 if the row equals the seed, which must not gain by it. O(rows t b height).
+    A few rows descend a tree together, level by level: the tree stays in the cache, and the
+    look-ups of different rows do not wait for each other. Workspace: node, active and length.
     """
     b = np.uint64(branching)
-    for start in range(0, D.shape[0], walked.shape[0]):
-        near = D[start : start + walked.shape[0]]
-        n = near.shape[0]
+    for start in range(0, D.shape[0], length.shape[0]):
+        distances = D[start : start + length.shape[0]]
+        n = distances.shape[0]
         for tree in range(out.shape[1]):
             root = np.uint32(roots[tree])
             for i in range(n):
                 node[i] = root
                 active[i] = i
-                walked[i] = 0.0
-            on_the_way = np.uint64(n if nodes[root, 0] > 0 else 0)
-            while on_the_way > 0:
+                length[i] = 0.0
+            n_active = np.uint64(n if nodes[root, 0] > 0 else 0)
+            while n_active > 0:
                 kept = np.uint64(0)
-                for a in range(on_the_way):
+                for a in range(n_active):
                     i = active[a]
                     first = np.uint64(nodes[node[i], 0])
-                    # Two of them without a loop, which would take twice the time.
-                    one, two = near[i, nodes[first, 1]], near[i, nodes[first + _ONE, 1]]
-                    at = first + np.uint64(two < one)
+                    # The first two children without a loop, which would take twice the time.
+                    one, two = distances[i, nodes[first, 1]], distances[i, nodes[first + _ONE, 1]]
+                    child = first + np.uint64(two < one)
                     nearest = two if two < one else one
                     for k in range(first + _TWO, first + b):
-                        distance = near[i, nodes[k, 1]]
-                        at = k if distance < nearest else at
+                        distance = distances[i, nodes[k, 1]]
+                        child = k if distance < nearest else child
                         nearest = distance if distance < nearest else nearest
-                    walked[i] += 2.0 - nearest if soft and nearest > SAME else 1.0
-                    node[i] = at
+                    length[i] += 2.0 - nearest if soft and nearest > ZERO_DISTANCE else 1.0
+                    node[i] = child
                     active[kept] = i
-                    kept += np.uint64(nodes[at, 0] > 0)
-                on_the_way = kept
+                    kept += np.uint64(nodes[child, 0] > 0)
+                n_active = kept
             for i in range(n):
-                out[start + i, tree] = walked[i] + ends[node[i]]
+                out[start + i, tree] = length[i] + ends[node[i]]
 
 
 @jit

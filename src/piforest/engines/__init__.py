@@ -1,7 +1,7 @@
-"""What computes: compiled code on the CPU, PyTorch on another device, or a Dask cluster.
+"""Engines: compiled code on the CPU, PyTorch on another device, or a Dask cluster.
 
-`choose_engine` is asked once, by each public method of an estimator. PyTorch and Dask are
-imported only if they are needed.
+Each public method of an estimator calls `choose_engine` once. PyTorch and Dask are imported only
+if they are needed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 from .cpu import CpuEngine
 from .devices import PREFERENCE_METRICS, VECTOR_METRICS, resolve_device
-from .protocol import Computing, Engine, ForestPlan
+from .protocol import Backend, Engine, ForestPlan
 
 __all__ = [
     "PREFERENCE_METRICS",
     "VECTOR_METRICS",
-    "Computing",
+    "Backend",
     "CpuEngine",
     "Engine",
     "ForestPlan",
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a Dask collection; Dask is not imported to find out."""
+    """Whether X is a Dask collection. Does not import Dask."""
     dask = sys.modules.get("dask")
     return dask is not None and bool(dask.is_dask_collection(X))
 
@@ -41,15 +41,15 @@ def choose_engine(
 ) -> Engine:
     """The engine for the input X and the parameters of an estimator.
 
-    cpu_only(X): the error to raise if `device` names another device than the CPU, because of a
-    metric, a kernel or rows that only the CPU computes; None if there is no such reason.
+    cpu_only(X): the error to raise if `device` names another device than the CPU but only the CPU
+    supports the metric, the kernel or the rows; else None.
     """
     engine: Any = CpuEngine(n_jobs, verbose)
-    found = None if device == "cpu" else resolve_device(device, cpu_only(X))
-    if found is not None:
+    torch_device = None if device == "cpu" else resolve_device(device, cpu_only(X))
+    if torch_device is not None:
         from .torch.engine import TorchEngine
 
-        engine = TorchEngine(found, verbose)
+        engine = TorchEngine(torch_device, verbose)
     if is_dask(X):
         from .dask.engine import DaskEngine
 

@@ -1,4 +1,4 @@
-"""Compiled kernels on the CPU, in blocks of rows and threads."""
+"""The CPU engine: compiled code on blocks of rows, in threads."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from ..protocols import Floats
 from .local import LocalEngine
 from .protocol import ForestPlan
 
-# Rows that a thread embeds at once: more cost less, but a thread must not wait for the last.
+# The limits of a block that a thread embeds: large blocks are efficient, small ones balance better.
 _EMBEDDED_ROWS = 256, 1024
 
 
 @dataclass(frozen=True)
 class CpuEngine(LocalEngine):
-    """The result does not depend on `n_jobs`."""
+    """Computes in `n_jobs` threads, on which the result does not depend."""
 
     n_jobs: int | None
     verbose: int = 0
 
-    # Arrays, by far the most frequent input, take the shortest way.
-    def takes(self, X: Any) -> bool:
+    # These overrides shorten the path of arrays, the most frequent input.
+    def accepts(self, X: Any) -> bool:
         return False
 
     def in_memory(self, X: Any) -> Any:
@@ -54,8 +54,8 @@ class CpuEngine(LocalEngine):
         return full_band_table(X, models, membership, self.n_jobs)
 
     def embed(self, embedding: FittedEmbedding, X: Floats) -> Iterator[SparseRows]:
-        least, most = _EMBEDDED_ROWS
-        size = max(least, min(most, len(X) // 16))
+        smallest, largest = _EMBEDDED_ROWS
+        size = max(smallest, min(largest, len(X) // 16))
         return self._blocks(X, embedding.preferences.rows_of, size, "preferences")
 
     def grow(self, plan: ForestPlan) -> tuple[PooledForest, Floats]:
@@ -75,26 +75,29 @@ class CpuEngine(LocalEngine):
         return forest, forest.scores(rows, D)
 
     def scores(self, fitted: FittedForest, rows: Any) -> Floats:
-        return self._scored(fitted, rows, fitted.forest.scores)
+        return self._map_rows(fitted, rows, fitted.forest.scores)
 
     def path_lengths(self, fitted: FittedForest, rows: Any) -> Floats:
-        return self._scored(fitted, rows, fitted.forest.path_lengths)
+        return self._map_rows(fitted, rows, fitted.forest.path_lengths)
 
-    def _scored(self, fitted: FittedForest, rows: Any, function: Callable[[Any], Floats]) -> Floats:
+    def _map_rows(
+        self, fitted: FittedForest, rows: Any, function: Callable[[Any], Floats]
+    ) -> Floats:
+        """function(rows in the layout of the metric), block by block."""
         forest, embedding = fitted.forest, fitted.embedding
         forest.prepare()
         if embedding is None:
-            answer = function
+            step = function
         else:
             preferences = embedding.preferences
 
-            def answer(block: Any) -> Floats:
+            def step(block: Any) -> Floats:
                 return function(forest.rows_of(preferences.rows_of(block)))
 
-        return np.concatenate(list(self._blocks(rows, answer, forest.block_rows, "rows")))
+        return np.concatenate(list(self._blocks(rows, step, forest.block_rows, "rows")))
 
     def _pool_distances(self, forest: PooledForest, rows: Any) -> Floats:
-        """(pool, pool); half of them are computed where the metric can do so."""
+        """(pool, pool) distances; only half of them are computed if the metric can do so."""
         n, size = len(rows), forest.block_rows
         if not forest.computes_half:
             return np.concatenate(list(self._blocks(rows, forest.table, size, "rows")))

@@ -1,20 +1,21 @@
-"""Which device the parameter `device` names."""
+"""The device that the parameter `device` names."""
 
 from __future__ import annotations
 
 import importlib.util
 from typing import Any
 
-# The metrics that are computed on other devices than the CPU.
+# The metrics that devices other than the CPU support.
 PREFERENCE_METRICS = ("cosine", "jaccard", "tanimoto")
 VECTOR_METRICS = ("euclidean", "manhattan")
 
 
 def resolve_device(device: Any, cpu_only: ValueError | None = None) -> Any:
-    """The torch device of a parameter `device`; None for compiled code on the CPU.
+    """The torch device of the parameter `device`; None for compiled code on the CPU.
 
-    "cpu"; "cuda" or "cuda:1"; "auto": a GPU if there is one and it can do the work; "torch": the
-    code of the GPU on the CPU, for tests. cpu_only: why the work can be done on the CPU only.
+    "cpu"; "cuda" or "cuda:1"; "auto": a GPU if there is one and it supports the computation;
+    "torch": the code of the GPU on the CPU, for tests. cpu_only: the error if only the CPU
+    supports the computation.
     """
     known = isinstance(device, str) and (
         device in ("cpu", "cuda", "auto", "torch")
@@ -31,10 +32,10 @@ def resolve_device(device: Any, cpu_only: ValueError | None = None) -> Any:
         return None
     if not has_torch:
         raise ImportError(f"device={device!r} needs PyTorch: pip install 'piforest[gpu]'")
-    found = _torch_device(device)
-    if found is not None and cpu_only is not None:
+    torch_device = _torch_device(device)
+    if torch_device is not None and cpu_only is not None:
         raise cpu_only
-    return found
+    return torch_device
 
 
 def _torch_device(device: str) -> Any:
@@ -44,10 +45,11 @@ def _torch_device(device: str) -> Any:
         return torch.device("cpu")
     if device == "auto":
         return torch.device("cuda") if torch.cuda.is_available() else None
-    found = torch.cuda.device_count()
-    if int(device[5:] or 0) >= found:
-        seen = f"only {found} GPUs" if found else "no GPU"
+    n_gpus = torch.cuda.device_count()
+    if int(device[5:] or 0) >= n_gpus:
+        available = f"only {n_gpus} GPUs" if n_gpus else "no GPU"
         raise ValueError(
-            f"device={device!r}, but PyTorch sees {seen} here; device='auto' takes what there is."
+            f"device={device!r}, but PyTorch finds {available} here; device='auto' uses a GPU if "
+            "there is one."
         )
     return torch.device(device)

@@ -1,4 +1,4 @@
-"""How rows travel to an engine on this machine."""
+"""The base of the engines that compute on this machine."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..fitted import TrainingRows
 
 
 class LocalEngine:
-    """Base of the engines of this machine: rows are validated arrays."""
+    """Base of the CPU and the torch engine: rows are validated arrays in memory."""
 
     verbose: int
 
     @property
-    def computing(self) -> Self:
+    def backend(self) -> Self:
         return self
 
     @property
     def progress(self) -> Progress:
         return Progress(self.verbose)
 
-    def takes(self, X: Any) -> bool:
+    def accepts(self, X: Any) -> bool:
         return False
 
     def check(self, X: Any, estimator: Any) -> None:

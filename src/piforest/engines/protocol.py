@@ -1,4 +1,4 @@
-"""What an engine must offer. Estimators choose one at each public method and use nothing else."""
+"""The protocol of engines, which is all that estimators use of them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ..protocols import Floats, Metric
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """What a forest is to be grown from."""
+    """The input for growing a forest."""
 
     metric: Metric
     rows: Any
-    """the pool: points with an embedding, else rows in the layout of the metric"""
+    """the pool: points if there is an embedding, else rows in the layout of the metric"""
     embedding: FittedEmbedding | None
     trees: FlatForest
-    """what trees are like, without any"""
+    """the shape of the trees, without any tree"""
     n_trees: int
     stream: Stream
     pool: Any = None
-    """the pool where it is not made of `rows`: the numbers of precomputed columns"""
+    """the pool if it differs from `rows`: the column numbers of precomputed distances"""
 
 
-class Computing(Protocol):
-    """The steps of fitting and scoring that take time. Rows are validated NumPy arrays, or rows
-    in the layout of the metric without an embedding."""
+class Backend(Protocol):
+    """Computes the expensive steps of fitting and scoring on this machine. Rows are validated NumPy
+    arrays, or rows in the layout of the metric without an embedding."""
 
     def measure_bands(
         self, X: Floats, models: ModelSet, membership: SampleMembership, keep: bool
@@ -59,44 +59,44 @@ class Computing(Protocol):
         ...
 
     def path_lengths(self, fitted: FittedForest, rows: Any) -> Any:
-        """(n, t)"""
+        """(n, t) path lengths."""
         ...
 
 
 class Engine(Protocol):
-    """Where a method of an estimator runs, and how its input and output travel there."""
+    """Runs a method of an estimator on one kind of input, and returns the matching output."""
 
     @property
-    def computing(self) -> Computing:
-        """What computes on this machine."""
+    def backend(self) -> Backend:
+        """Computes the steps of a fit."""
         ...
 
-    def takes(self, X: Any) -> bool:
-        """Whether `scores` and `path_lengths` take X as it is, before validation."""
+    def accepts(self, X: Any) -> bool:
+        """Whether `scores` and `path_lengths` accept X as it is, without validation."""
         ...
 
     def check(self, X: Any, estimator: Any) -> None:
-        """Raise if X, which is taken as it is, does not fit the fitted estimator."""
+        """Raise if an accepted X does not match the fitted estimator."""
         ...
 
     def in_memory(self, X: Any) -> Any:
-        """X as something that scikit-learn validates."""
+        """X in a form that scikit-learn can validate."""
         ...
 
     def training_rows(
         self, X: Any, stream: Stream, pool_size: int, quality: Any = None, groups: Any = None
     ) -> TrainingRows:
-        """The rows that a fit looks at, not yet validated."""
+        """The rows that a fit uses, before validation."""
         ...
 
     def scores(self, fitted: FittedForest, rows: Any) -> Any:
-        """(n,) anomaly scores of rows that are taken, or of validated rows."""
+        """(n,) anomaly scores of accepted or validated rows."""
         ...
 
     def path_lengths(self, fitted: FittedForest, rows: Any) -> Any:
-        """(n, t) of rows that are taken, or of validated rows."""
+        """(n, t) path lengths of accepted or validated rows."""
         ...
 
     def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
-        """A function of each of the values that `scores` returned; name: of the answer."""
+        """Apply a function to the result of `scores`; name: of the resulting column."""
         ...

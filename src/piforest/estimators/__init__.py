@@ -1,4 +1,4 @@
-"""The estimators, in scikit-learn's shape."""
+"""The scikit-learn estimators."""
 
 from .loading import load
 from .preference_embedding import PreferenceEmbedding

@@ -1,4 +1,4 @@
-"""What every detector does once it is fitted: scores, labels, thresholds, files."""
+"""The base of all detectors: scores, labels, thresholds, model files."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from ..forest import PooledForest
 from ..protocols import Floats
 from ..typing import ContaminationLike, FamilyLike, RowsLike
 
-# Rows of a memory map that are validated and held at once.
+# Rows of a memory map that are read and validated at a time.
 _MAPPED_ROWS = 65_536
 
 
 class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the detectors. A subclass validates rows and fits them.
+    """Base of the detectors. A subclass implements validation and `fit`.
 
     Attributes
     ----------
     fitted_ : FittedForest
-        What `fit` found, as one value: saved, pickled and sent to workers as it is.
+        The fitted model as one value, which is saved, pickled and sent to workers.
     findings_ : Findings
-        What follows from it, computed when first asked for.
+        Results derived from it, computed on first use.
     threshold_ : float
         Rows with a larger `anomaly_score` are anomalies.
     threshold_source_ : {"automatic", "contamination", "given"}
-        Where the threshold comes from.
+        The source of the threshold.
     """
 
     contamination: ContaminationLike
@@ -54,13 +54,13 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def scores_(self) -> Floats:
-        """(n,) `anomaly_score` of the training rows. Of more than the pool holds they are
-        computed when first asked for; of more than 50,000 they are not available."""
-        return self._findings().scores(self._engine().computing)
+        """(n,) `anomaly_score` of the training rows. For more rows than the pool holds, they are
+        computed on first use; for more than 50,000 rows they are not available."""
+        return self._findings().scores(self._engine().backend)
 
     @property
     def labels_(self) -> NDArray[np.int64]:
-        """(n,) -1 for anomalies among the training rows, +1 for the rest."""
+        """(n,) labels of the training rows: -1 for anomalies, +1 for the rest."""
         labels: NDArray[np.int64] = _labels(self.scores_, self.threshold_)
         return labels
 
@@ -78,7 +78,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def max_samples_(self) -> int:
-        """Points in each tree: max_samples, or all of the pool if it is smaller."""
+        """Points in each tree: max_samples, or the size of the pool if it is smaller."""
         return self.forest_.trees.max_samples
 
     def fit_predict(self, X: RowsLike, y: object = None, **fit_params: Any) -> NDArray[np.int64]:
@@ -107,24 +107,24 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def anomaly_score(self, X: RowsLike) -> Floats:
         """The anomaly score of the paper.
 
-        A row's score depends on that row alone. 0.5 has no special meaning: where anomalies
-        begin depends on the structures; `threshold_` says where.
+        The score of a row depends on that row alone. A score of 0.5 has no special meaning: the
+        scores of anomalies depend on the structures, and so does `threshold_`.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Rows like those of `fit`. Tensors and Dask collections are answered in kind.
+            Rows like those of `fit`. Tensors give tensors, Dask collections lazy results.
 
         Returns
         -------
         ndarray of shape (n,)
             In (0, 1], high = anomalous.
         """
-        scores: Floats = self._answer(X, "anomaly_score")
+        scores: Floats = self._map_scores(X, "anomaly_score")
         return scores
 
     def path_lengths(self, X: RowsLike) -> Floats:
-        """The path length of each row in each tree, from which the score is computed.
+        """The path length of each row in each tree, which the score is computed from.
 
         Parameters
         ----------
@@ -139,17 +139,17 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return lengths
 
     def score_blocks(self, blocks: Iterable[RowsLike]) -> Iterator[Floats]:
-        """`anomaly_score` of one block of rows after another, in constant memory.
+        """`anomaly_score` of consecutive blocks of rows, in constant memory.
 
         Parameters
         ----------
         blocks : iterable of array-like
-            Such as the parts of a file or a window over a stream.
+            For example the parts of a file or windows of a stream.
 
         Yields
         ------
         ndarray
-            The scores of a block, as if it were alone.
+            The scores of a block, which do not depend on the other blocks.
         """
         check_is_fitted(self, "fitted_")
         if hasattr(blocks, "shape"):
@@ -170,7 +170,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n,)
         """
-        scores: Floats = self._answer(X, "score_samples", _negated)
+        scores: Floats = self._map_scores(X, "score_samples", _negated)
         return scores
 
     def decision_function(self, X: RowsLike) -> Floats:
@@ -184,7 +184,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n,)
         """
-        decision: Floats = self._answer(X, "decision_function", _decision)
+        decision: Floats = self._map_scores(X, "decision_function", _decision)
         return decision
 
     def predict(self, X: RowsLike) -> NDArray[np.int64]:
@@ -199,7 +199,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
             -1 for anomalies, +1 for the rest.
         """
-        labels: NDArray[np.int64] = self._answer(X, "predict", _labels)
+        labels: NDArray[np.int64] = self._map_scores(X, "predict", _labels)
         return labels
 
     def set_contamination(
@@ -212,8 +212,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         contamination : float in (0, 1) or "auto"
             The share of anomalies.
         X : array-like of shape (n, d) or None, default=None
-            Held-out rows to choose the threshold on, with anomalies in the proportion that is to
-            be expected; the training rows if None.
+            Held-out rows to choose the threshold on, with anomalies in the expected proportion;
+            the training rows if None.
 
         Returns
         -------
@@ -253,7 +253,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         path : str or path
             The file; `load` reads it.
         feature_names : sequence of str or None, default=None
-            Names of the columns to store, where X had none.
+            Column names to store, if X had none.
         """
         findings = self._findings()
         names = getattr(self, "feature_names_in_", []) if feature_names is None else feature_names
@@ -266,7 +266,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             n_features=getattr(self, "n_features_in_", None),
             feature_names=[str(name) for name in names],
             scores=findings.known_scores,
-            subset_scores=findings.subset_scores(self._engine().computing),
+            subset_scores=findings.subset_scores(self._engine().backend),
         )
         save_model(path, stored)
 
@@ -279,8 +279,8 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         path : str or path
             The file.
         family : ModelFamily or list or None, default=None
-            The custom family that the model was fitted with, which a file cannot hold. Another
-            one is refused: it has to give the same distances.
+            The custom family that the model was fitted with, which a file cannot contain. A family
+            that gives other distances is rejected.
 
         Returns
         -------
@@ -292,7 +292,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return detector
 
     def _restore(self, stored: StoredModel) -> Self:
-        """Take over what a file holds."""
+        """Restore the content of a model file."""
         self.fitted_ = stored.fitted
         self.findings_ = Findings(stored.fitted, stored.scores, stored.subset_scores)
         self.threshold_, self.threshold_source_ = stored.threshold, stored.threshold_source
@@ -307,57 +307,59 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self.findings_
 
     def _set_threshold(self, engine: Engine, X: RowsLike | None = None, **known: Any) -> None:
-        """From the rows of X, or from the training rows; known: what `fit` has measured."""
+        """Choose the threshold on X or on the training rows; known: measurements of `fit`."""
         contamination = check_contamination(self.contamination)
-        compute, findings = engine.computing, self.findings_
+        backend, findings = engine.backend, self.findings_
         self.threshold_source_ = "automatic" if contamination is None else "contamination"
         if X is None:
             if contamination is None:
-                self.threshold_ = findings.automatic_threshold(compute, **known)
+                self.threshold_ = findings.automatic_threshold(backend, **known)
             else:
-                scores = findings.subset_scores(compute)
+                scores = findings.subset_scores(backend)
                 self.threshold_ = thresholds.share(scores, contamination)
             return
         rows = self._validated(X)
-        scores = compute.scores(self.fitted_, rows)
+        scores = backend.scores(self.fitted_, rows)
         if contamination is None:
-            self.threshold_ = findings.held_out_threshold(compute, rows, scores)
+            self.threshold_ = findings.held_out_threshold(backend, rows, scores)
         else:
             self.threshold_ = thresholds.share(scores, contamination)
 
-    def _answer(self, X: RowsLike, name: str, function: Callable[..., Any] | None = None) -> Any:
-        """A function of the scores of X."""
+    def _map_scores(
+        self, X: RowsLike, name: str, function: Callable[..., Any] | None = None
+    ) -> Any:
+        """A function of the scores of X; name: of the result."""
         engine = self._engine(X)
         scores = self._run(X, engine, "scores")
         if function is None:
             return scores
-        # Not a bound method: the detector itself must not travel to workers.
+        # Not a bound method, so that the detector is not sent to workers.
         return engine.elementwise(partial(function, threshold=self.threshold_), scores, name)
 
-    def _run(self, X: Any, engine: Engine, question: Literal["scores", "path_lengths"]) -> Any:
-        """What the engine answers for the rows of X; a memory map is read part by part."""
+    def _run(self, X: Any, engine: Engine, method: Literal["scores", "path_lengths"]) -> Any:
+        """Call a method of the engine for the rows of X; a memory map is read in parts."""
         check_is_fitted(self, "fitted_")
-        ask = getattr(engine, question)
-        if engine.takes(X):
+        run = getattr(engine, method)
+        if engine.accepts(X):
             engine.check(X, self)
-            return ask(self.fitted_, X)
+            return run(self.fitted_, X)
         if isinstance(X, np.memmap):
             starts = range(0, len(X), _MAPPED_ROWS)
             parts = (self._validated(X[start : start + _MAPPED_ROWS]) for start in starts)
-            return np.concatenate([ask(self.fitted_, part) for part in parts])
-        answer = ask(self.fitted_, self._validated(engine.in_memory(X)))
-        return answer if isinstance(X, np.ndarray) else match_input_type(answer, X)
+            return np.concatenate([run(self.fitted_, part) for part in parts])
+        result = run(self.fitted_, self._validated(engine.in_memory(X)))
+        return result if isinstance(X, np.ndarray) else match_input_type(result, X)
 
     def _engine(self, X: Any = None) -> Engine:
-        """What computes, for this input and the parameters."""
+        """The engine for this input and the parameters."""
         return choose_engine(X, self.device, self.n_jobs, self.verbose, self._cpu_only)
 
     def _cpu_only(self, X: Any) -> ValueError | None:
-        """Why only the CPU can compute this; None if other devices can."""
+        """The error to raise if only the CPU can compute this; None if other devices can."""
         raise NotImplementedError
 
     def _validated(self, X: Any, reset: bool = False) -> Any:
-        """X in the form that engines score."""
+        """Validated X in the form that engines score."""
         return validate_data(
             self,
             X,
@@ -377,5 +379,5 @@ def _decision(scores: Any, threshold: float) -> Any:
 
 
 def _labels(scores: Any, threshold: float) -> Any:
-    """-1 and +1, of arrays, tensors and series alike."""
+    """-1 and +1 for arrays, tensors and series."""
     return 1 - 2 * (_decision(scores, threshold) < 0)

@@ -1,4 +1,4 @@
-"""Model files, whatever detector they hold."""
+"""Load a model file of any detector."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ D = TypeVar("D", bound=Detector)
 
 
 def load(path: str | PathLike[str], family: FamilyLike | None = None) -> Detector:
-    """Read a model that `save` wrote: whichever detector the file holds.
+    """Read a model of any detector that `save` wrote.
 
     Scores are the same, bit for bit. A file is never unpickled and nothing in it is trusted.
 
@@ -31,8 +31,8 @@ def load(path: str | PathLike[str], family: FamilyLike | None = None) -> Detecto
     path : str or path
         The file.
     family : ModelFamily or list or None, default=None
-        The custom family that the model was fitted with, which a file cannot hold. Another one
-        is refused: it has to give the same distances.
+        The custom family that the model was fitted with, which a file cannot contain. A family
+        that gives other distances is rejected.
 
     Returns
     -------
@@ -62,9 +62,9 @@ def load(path: str | PathLike[str], family: FamilyLike | None = None) -> Detecto
 
 
 def load_as(cls: type[D], path: str | PathLike[str], family: FamilyLike | None = None) -> D:
-    """The detector of a file, which must be of a class or of one below it."""
+    """Load a detector of this class or of a subclass."""
     kinds = {name: kind for name, kind in DETECTORS.items() if issubclass(kind, cls)}
-    # A subclass of a detector reads the files of that detector.
+    # A custom subclass of a detector reads the files of that detector.
     kinds = kinds or {kind.__name__: cls for kind in cls.__mro__ if kind in DETECTORS.values()}
     stored = load_model(path, tuple(kinds), family)
     try:

@@ -1,4 +1,4 @@
-"""Points to preferences, as a transformer."""
+"""The transformer from points to preferences."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._random import Stream
 from .._rows import stacked_csr
 from .._tensors import is_tensor, sparse_tensor, to_numpy
-from .._validation import cpu_only_error, forget_fit
+from .._validation import clear_fit, cpu_only_error
 from ..bands import Bands
 from ..engines import Engine, choose_engine
 from ..fitted import FittedEmbedding, TrainingRows
 from ..fitting import EmbeddingParameters, fit_embedding
 from ..models import ModelSet
-from ..preferences import knows_kernel, list_kernels
+from ..preferences import is_built_in_kernel, list_kernels
 from ..typing import (
     FamilyLike,
     KernelLike,
@@ -35,15 +35,47 @@ from ..typing import (
 __all__ = ["PreferenceEmbedding"]
 
 
-class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Describe each point by which of many random models it lies near.
+class EmbeddingAttributes(BaseEstimator):  # type: ignore[misc]
+    """Base of an embedding and of detectors with one: the fitted attributes that they share."""
 
-    Models of a family are fitted to random minimal samples. A point is mapped to
-    its preferences for all of them: the weight of a model where it lies on it, falling
-    to 0 at 3 sigma. Points of one structure have similar preferences, points of none have
-    hardly any. The result is sparse and works in a `Pipeline` before any other
-    estimator. (An isolation forest on preferences may rank upside down: points of
-    a structure have many non-zero entries, anomalies hardly any.)
+    @property
+    def models_(self) -> tuple[ModelSet, ...]:
+        """The models, one set for each family."""
+        return self._embedding().models
+
+    @property
+    def sigma_(self) -> float:
+        """The noise of the structures."""
+        return self._embedding().sigma
+
+    @property
+    def sigma_source_(self) -> str:
+        """The source of sigma_: "given", "estimated" or "guessed"."""
+        return self._embedding().sigma_source
+
+    @property
+    def n_models_(self) -> int:
+        """The number of models."""
+        return self._embedding().n_models
+
+    @property
+    def n_degenerate_(self) -> int:
+        """The number of minimal samples that determined no model."""
+        return self._embedding().n_degenerate
+
+    def _embedding(self) -> FittedEmbedding:
+        raise NotImplementedError
+
+
+class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, EmbeddingAttributes):  # type: ignore[misc]
+    """Describe each point by its preferences for many random models.
+
+    Models of a family are fitted to random minimal samples. The preference of a point for a model
+    is the weight of the model if the point is on it, and decreases to 0 at 3 sigma. Points of one
+    structure have similar preferences, points of no structure have hardly any. The result is
+    sparse and can be used in a `Pipeline` before any other estimator. (An isolation forest on
+    preferences may rank points in reverse: points of a structure have many non-zero entries,
+    anomalies hardly any.)
 
     Parameters
     ----------
@@ -53,38 +85,36 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X. "auto" estimates it.
     n_models : int, "auto" or "paper", default="auto"
-        Models to keep, degenerate ones not counted. "auto" is 10 n, but from 5,000 to
+        The number of models, without degenerate ones. "auto" is 10 n, but between 5,000 and
         10,000; "paper" is 10 n, at most 10,000.
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
         (r, sigma) that does not increase in r.
     sampler : {"mixed", "uniform", "local", "weighted", "stratified", "grouped"} or Sampler, \
             default="mixed"
-        Which points make a minimal sample. "mixed": every other one at random and the
-        others neighbours, at all scales; "uniform": all at random; "local": neighbours at
-        one scale, and as many at random; "weighted": in proportion to the `quality` that
-        `fit` is given; "stratified": at random, all points equally often; "grouped":
-        within one of the `groups` that `fit` is given.
+        How to choose the points of minimal samples. "mixed": half of the samples at random, half
+        of them neighbours at all scales; "uniform": at random; "local": half at random, half
+        neighbours at one scale; "weighted": in proportion to the `quality` passed to `fit`;
+        "stratified": at random, all points equally often; "grouped": within one of the `groups`
+        passed to `fit`.
     scale : {"adaptive", "per_model", "fixed"}, default="adaptive"
-        The kernel's sigma for each model. "per_model": half the half-width at which the
-        model's band has most evidence; "fixed": `sigma`; "adaptive": between the two.
+        The sigma of the kernel for each model. "per_model": half the half-width at which the
+        band of the model has the most evidence; "fixed": `sigma`; "adaptive": in between.
     weighting : {"gain", "none"}, default="gain"
         The weight of a preference for a model: the evidence of the model's band per point to the
         power 3/4, or 1.
     in_sample_preferences : bool, default=False
-        Whether a point may prefer the models that it is itself a sample of; it lies on them
-        whatever it is. Without these preferences, training points and new points are
-        comparable.
+        Whether points may prefer the models whose minimal samples contain them, which they
+        always lie on. Without these preferences, training points and new points are comparable.
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
-        What computes: "cuda" or "cuda:1" a GPU, through PyTorch; "auto" a GPU if there is
-        one; "torch" the same code on the CPU. Tensors are answered by tensors on their own
-        device, whatever computes.
+        "cuda" or "cuda:1": a GPU, through PyTorch; "auto": a GPU if there is one; "torch": the
+        same code on the CPU. Tensors give tensors on the same device, whatever `device` is.
     n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+        The number of threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        One seed gives one answer.
+        The same seed gives the same result.
     verbose : int, default=0
-        1 prints the stages and their times to standard error.
+        1 prints the stages and their times on standard error.
 
     Attributes
     ----------
@@ -93,14 +123,14 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     sigma_ : float
         The noise of the structures.
     sigma_source_ : {"given", "estimated", "guessed"}
-        Where it comes from; "guessed" if no structure was found.
+        Its source; "guessed" if no structure was found.
     bands_ : tuple of Bands or None
-        Half-width and evidence of each model's band, for each family, where they were measured.
+        Half-width and evidence of each model's band, for each family, if they were measured.
     n_models_ : int
-        Models that were kept.
+        The number of models.
     n_degenerate_ : int
-        Minimal samples dropped because they determine no model of the family, or for
-        homographies none in front of both cameras.
+        The number of minimal samples that determine no model of the family, or, for
+        homographies, no model in front of both cameras.
     fitted_ : FittedEmbedding
         All of this as one value.
 
@@ -167,7 +197,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         y : None
             Ignored.
         quality : array-like of shape (n,) or None, default=None
-            For the sampler "weighted": how much each row is trusted.
+            For the sampler "weighted": the quality of each row, high for reliable rows.
         groups : array-like of shape (n,) or None, default=None
             For the sampler "grouped": the group of each row.
 
@@ -175,18 +205,18 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         -------
         self
         """
-        forget_fit(self)
-        parameters, engine = EmbeddingParameters.of(self), self._engine()
+        clear_fit(self)
+        parameters, engine = EmbeddingParameters.from_estimator(self), self._engine()
         stream = Stream.from_random_state(self.random_state)
         X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
         rows = TrainingRows(X, quality, groups)  # type: ignore[arg-type]
         self.fitted_, _ = fit_embedding(
-            rows, parameters, engine.computing, stream, rows.subset(stream)
+            rows, parameters, engine.backend, stream, rows.subset(stream)
         )
         return self
 
     def transform(self, X: RowsLike) -> scipy.sparse.csr_array:
-        """Describe rows by their preferences.
+        """Compute the preferences of rows.
 
         Parameters
         ----------
@@ -202,48 +232,21 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_is_fitted(self, "fitted_")
         engine = self._engine()
         rows = validate_data(self, to_numpy(X), dtype=np.float64, order="C", reset=False)
-        P = stacked_csr(engine.computing.embed(self.fitted_, rows), len(rows))
+        P = stacked_csr(engine.backend.embed(self.fitted_, rows), len(rows))
         return sparse_tensor(P, X) if is_tensor(X) else P
 
     @property
-    def models_(self) -> tuple[ModelSet, ...]:
-        """The models, one set for each family."""
-        check_is_fitted(self, "fitted_")
-        return self.fitted_.models
-
-    @property
-    def sigma_(self) -> float:
-        """The noise of the structures."""
-        check_is_fitted(self, "fitted_")
-        return self.fitted_.sigma
-
-    @property
-    def sigma_source_(self) -> str:
-        """Where sigma_ comes from: "given", "estimated" or "guessed"."""
-        check_is_fitted(self, "fitted_")
-        return self.fitted_.sigma_source
-
-    @property
     def bands_(self) -> tuple[Bands, ...] | None:
-        """The bands of the models, for each family, where they were measured."""
-        check_is_fitted(self, "fitted_")
-        return self.fitted_.bands
+        """The bands of the models, for each family, if they were measured."""
+        return self._embedding().bands
 
-    @property
-    def n_models_(self) -> int:
-        """The number of models."""
+    def _embedding(self) -> FittedEmbedding:
         check_is_fitted(self, "fitted_")
-        return self.fitted_.n_models
-
-    @property
-    def n_degenerate_(self) -> int:
-        """The number of minimal samples that determined no model."""
-        check_is_fitted(self, "fitted_")
-        return self.fitted_.n_degenerate
+        return self.fitted_
 
     @property
     def _n_features_out(self) -> int:
-        """For scikit-learn's names of the columns."""
+        """The number of columns, for `get_feature_names_out`."""
         return self.n_models_
 
     def __sklearn_tags__(self) -> Any:
@@ -255,12 +258,13 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return choose_engine(None, self.device, self.n_jobs, self.verbose, self._cpu_only)
 
     def _cpu_only(self, X: Any) -> ValueError | None:
-        known = knows_kernel(self.kernel)
-        return None if known else cpu_only_error("kernel", self.kernel, list_kernels())
+        if is_built_in_kernel(self.kernel):
+            return None
+        return cpu_only_error("kernel", self.kernel, list_kernels())
 
 
 def fitted_transformer(detector: Any, fitted: FittedEmbedding) -> PreferenceEmbedding:
-    """The embedding inside a fitted detector, as a transformer of its own."""
+    """The embedding of a fitted detector as a fitted transformer."""
     params = detector.get_params()
     names = PreferenceEmbedding().get_params()
     embedding = PreferenceEmbedding(**{name: params[name] for name in names})

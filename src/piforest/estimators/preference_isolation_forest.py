@@ -1,4 +1,4 @@
-"""The detector: preferences, then isolation."""
+"""The detector: isolation of points by their preferences."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .._validation import (
     check_choice,
     check_contamination,
     check_positive,
+    clear_fit,
     cpu_only_error,
-    forget_fit,
 )
 from ..engines import PREFERENCE_METRICS
 from ..findings import Findings
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
 from ..metrics import METRICS, resolve_metric
-from ..preferences import knows_kernel, list_kernels
+from ..preferences import is_built_in_kernel, list_kernels
 from ..protocols import Metric
 from ..typing import (
     ContaminationLike,
@@ -44,12 +44,12 @@ PATHS = ["depth", "soft"]
 
 
 class PreferenceIsolationForest(StructuredDetector):
-    """Detect points that fit no structure of a family, however many structures there are.
+    """Detect points that fit no structure of a family, for any number of structures.
 
     Points are described by their preferences for many random models of the family
-    (`PreferenceEmbedding`), and a forest of nested Voronoi cells (`VoronoiForest`)
-    measures how easily each is isolated there. No structure is fitted, no number
-    of structures is needed.
+    (`PreferenceEmbedding`), and a forest of nested Voronoi cells (`VoronoiForest`) measures how
+    easily each point is isolated by them. No structure is fitted, and the number of structures
+    need not be known.
 
     Parameters
     ----------
@@ -59,36 +59,35 @@ class PreferenceIsolationForest(StructuredDetector):
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X. "auto" estimates it.
     n_models : int, "auto" or "paper", default="auto"
-        Models to keep, degenerate ones not counted. "auto" is 10 n, but from 5,000 to
-        10,000: few points need more models to be told apart. "paper" is 10 n, at most 10,000.
+        The number of models, without degenerate ones. "auto" is 10 n, but between 5,000 and
+        10,000: few points need more models to be distinguished. "paper" is 10 n, at most 10,000.
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed, exp(-r^2 / sigma); 1; or any
         function (r, sigma) that does not increase in r. Cut off at 3 sigma, or at the `cutoff`
         of a custom kernel.
     sampler : {"mixed", "uniform", "local", "weighted", "stratified", "grouped"} or Sampler, \
             default="mixed"
-        Which points make a minimal sample. "mixed": every other one at random and the
-        others neighbours, at all scales; "uniform": all at random; "local": neighbours at
-        one scale, and as many at random; "weighted": in proportion to the `quality` that
-        `fit` is given; "stratified": at random, all points equally often; "grouped":
-        within one of the `groups` that `fit` is given.
+        How to choose the points of minimal samples. "mixed": half of the samples at random, half
+        of them neighbours at all scales; "uniform": at random; "local": half at random, half
+        neighbours at one scale; "weighted": in proportion to the `quality` passed to `fit`;
+        "stratified": at random, all points equally often; "grouped": within one of the `groups`
+        passed to `fit`.
     scale : {"adaptive", "per_model", "fixed"}, default="adaptive"
-        The kernel's sigma for each model. "per_model": half the half-width at which the
-        model's band has most evidence; "fixed": `sigma`; "adaptive": between the two.
+        The sigma of the kernel for each model. "per_model": half the half-width at which the
+        band of the model has the most evidence; "fixed": `sigma`; "adaptive": in between.
     weighting : {"gain", "none"}, default="gain"
         The weight of a preference for a model: the evidence of the model's band per point to the
         power 3/4, or 1.
     in_sample_preferences : bool, default=False
-        Whether a point may prefer the models that it is itself a sample of; it lies on them
-        whatever it is. Without these preferences, training points and new points are
-        comparable.
+        Whether points may prefer the models whose minimal samples contain them, which they
+        always lie on. Without these preferences, training points and new points are comparable.
     path : {"soft", "depth"}, default="soft"
-        What an edge of a tree counts: 2 - distance to the seed, or 1. "soft" needs a
-        metric with distances of at most 1.
+        The length of an edge of a tree: 2 - distance to the seed, or 1. "soft" needs a metric
+        with distances of at most 1.
     metric : str, Metric or callable, default="tanimoto"
         Distance between preferences.
     n_estimators : int, default=100
-        Trees, t in the paper.
+        The number of trees, t in the paper.
     max_samples : int, default=256
         Points in each tree, psi in the paper; at most the size of the pool.
     branching : int, default=2
@@ -102,15 +101,14 @@ class PreferenceIsolationForest(StructuredDetector):
         whole block of ties at the top. "auto" compares with random points; with
         in_sample_preferences=True it is Otsu's threshold.
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
-        What computes: "cuda" or "cuda:1" a GPU, through PyTorch; "auto" a GPU if there is
-        one; "torch" the same code on the CPU. Tensors are answered by tensors on their own
-        device, whatever computes.
+        "cuda" or "cuda:1": a GPU, through PyTorch; "auto": a GPU if there is one; "torch": the
+        same code on the CPU. Tensors give tensors on the same device, whatever `device` is.
     n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+        The number of threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        One seed gives one answer.
+        The same seed gives the same result.
     verbose : int, default=0
-        1 prints the stages and their times to standard error.
+        1 prints the stages and their times on standard error.
 
     Attributes
     ----------
@@ -121,15 +119,15 @@ class PreferenceIsolationForest(StructuredDetector):
     threshold_ : float
         Points with a larger `anomaly_score` are anomalies.
     threshold_source_ : {"automatic", "contamination", "given"}
-        Where it comes from.
+        Its source.
     offset_ : float
         -threshold_; `decision_function = score_samples - offset_`.
     sigma_ : float
         The noise of the structures.
     sigma_source_ : {"given", "estimated", "guessed"}
-        Where it comes from; "guessed" if no structure was found.
+        Its source; "guessed" if no structure was found.
     structures_ : list of Structure
-        The structures of the data, found when first asked for.
+        The structures of the data, computed on first use.
     null_scores_ : ndarray
         Scores of random points, which `p_values` compares with.
     models_ : tuple of ModelSet
@@ -141,18 +139,18 @@ class PreferenceIsolationForest(StructuredDetector):
     fitted_ : FittedForest
         All of this as one value.
     n_models_ : int
-        Models that were kept.
+        The number of models.
     n_degenerate_ : int
-        Minimal samples dropped because they determine no model of the family, or for
-        homographies none in front of both cameras.
+        The number of minimal samples that determine no model of the family, or, for
+        homographies, no model in front of both cameras.
     max_samples_ : int
-        Points in each tree: max_samples, or all of the pool if it is smaller.
+        Points in each tree: max_samples, or the size of the pool if it is smaller.
 
     See Also
     --------
     PreferenceIsolationForest.paper : The algorithm of the paper.
     PreferenceEmbedding : Points to preferences, as a transformer.
-    VoronoiForest : The forest on its own, in any metric space.
+    VoronoiForest : The forest alone, in any metric space.
 
     Examples
     --------
@@ -231,11 +229,11 @@ class PreferenceIsolationForest(StructuredDetector):
         random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> Self:
-        """The algorithm of the paper, PIF, to the letter.
+        """The algorithm of the paper, PIF, exactly as published.
 
-        Uniform minimal samples, one sigma, integer path lengths, two branches and Tanimoto's
-        distance (with binary preferences it is Jaccard's). It stays as it is when the defaults
-        of `PreferenceIsolationForest` improve.
+        Uniform minimal samples, one sigma, integer path lengths, two branches and the Tanimoto
+        distance (with binary preferences this is the Jaccard distance). It does not change when
+        the defaults of `PreferenceIsolationForest` improve.
 
         Parameters
         ----------
@@ -244,8 +242,8 @@ class PreferenceIsolationForest(StructuredDetector):
         sigma : float
             The noise of the structures, in the units of X.
         n_models : int or "auto", default="auto"
-            Models to keep; the paper takes 10 n for lines and circles, 6 n for matches. "auto"
-            is 10 n, at most 10,000.
+            The number of models; the paper uses 10 n for lines and circles, 6 n for matches.
+            "auto" is 10 n, at most 10,000.
         kernel : {"gaussian", "paper", "binary"}, default="gaussian"
             exp(-r^2 / (2 sigma^2)); the formula as printed, exp(-r^2 / sigma); or 1.
         n_estimators, max_samples, pool_size, contamination, device, n_jobs, random_state, verbose
@@ -254,7 +252,7 @@ class PreferenceIsolationForest(StructuredDetector):
         Returns
         -------
         PreferenceIsolationForest
-            Not fitted. Its parameters say what it is.
+            Not fitted, with the parameters of the paper.
 
         Examples
         --------
@@ -304,11 +302,12 @@ class PreferenceIsolationForest(StructuredDetector):
         Parameters
         ----------
         X : array-like of shape (n, d)
-            The training rows. Of a Dask collection only the rows that are needed are gathered.
+            The training rows. From a Dask collection, only the rows that are needed are read
+            into memory.
         y : None
             Ignored.
         quality : array-like of shape (n,) or None, default=None
-            For the sampler "weighted": how much each row is trusted.
+            For the sampler "weighted": the quality of each row, high for reliable rows.
         groups : array-like of shape (n,) or None, default=None
             For the sampler "grouped": the group of each row.
 
@@ -316,11 +315,11 @@ class PreferenceIsolationForest(StructuredDetector):
         -------
         self
         """
-        forget_fit(self)
+        clear_fit(self)
         # 1. The parameters.
         embedding, forest = self._embedding_parameters(), self._forest_parameters()
         engine, stream = self._engine(X), Stream.from_random_state(self.random_state)
-        # 2. The rows that the fit looks at.
+        # 2. The rows that the fit uses.
         rows = engine.training_rows(X, stream, self.pool_size, quality, groups)
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         # 3. Models of minimal samples, with a scale and a weight.
@@ -328,13 +327,13 @@ class PreferenceIsolationForest(StructuredDetector):
         models, tables = fit_embedding(
             rows,
             embedding,
-            engine.computing,
+            engine.backend,
             Stream.from_random_state(stream.child("embedding").key),
             rows.subset(stream),
             keep=keep,
         )
         # 4. A forest of the preferences of the pool.
-        self.fitted_ = fit_forest(rows, forest, engine.computing, stream, models)
+        self.fitted_ = fit_forest(rows, forest, engine.backend, stream, models)
         self.findings_ = Findings(self.fitted_)
         # 5. The threshold.
         with Progress(self.verbose).stage("threshold"):
@@ -347,7 +346,7 @@ class PreferenceIsolationForest(StructuredDetector):
         return fitted_transformer(self, self._embedding())
 
     def _embedding_parameters(self) -> EmbeddingParameters:
-        return EmbeddingParameters.of(self)
+        return EmbeddingParameters.from_estimator(self)
 
     def _forest_parameters(self) -> ForestParameters:
         check_contamination(self.contamination)
@@ -374,6 +373,6 @@ class PreferenceIsolationForest(StructuredDetector):
         metric = self.fitted_.forest.metric if hasattr(self, "fitted_") else self._resolve_metric()
         if METRICS.name_of(metric) not in PREFERENCE_METRICS:
             return cpu_only_error("metric", metric, PREFERENCE_METRICS)
-        if not knows_kernel(self.kernel):
+        if not is_built_in_kernel(self.kernel):
             return cpu_only_error("kernel", self.kernel, list_kernels())
         return None

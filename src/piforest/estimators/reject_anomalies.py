@@ -1,4 +1,4 @@
-"""Dropping anomalous rows inside a pipeline."""
+"""Drop anomalous rows in a pipeline."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from .._validation import forget_fit
+from .._validation import clear_fit
 from ..typing import RowsLike
 from .preference_isolation_forest import PreferenceIsolationForest
 
 
 class RejectAnomalies(BaseEstimator):  # type: ignore[misc]
-    """Drop the rows of X and y that a detector calls anomalous, while a pipeline is fitted.
+    """Drop the rows of X and y that a detector labels as anomalies, while a pipeline is fitted.
 
-    scikit-learn's own pipelines cannot change the number of rows; those of
-    imbalanced-learn call `fit_resample` while fitting and pass rows through
-    unchanged while predicting, which is what rejecting anomalies needs.
+    Pipelines of scikit-learn cannot change the number of rows. Those of imbalanced-learn call
+    `fit_resample` while fitting and pass rows on unchanged while predicting, as needed here.
 
     Parameters
     ----------
     detector : estimator or None, default=None
-        Anything with `fit_predict` that gives -1 for anomalies. None is
+        Any estimator with `fit_predict` that returns -1 for anomalies. None stands for
         `PreferenceIsolationForest()`.
 
     Attributes
     ----------
     detector_ : estimator
-        The fitted clone.
+        The fitted clone of the detector.
     sample_indices_ : ndarray
         The rows that were kept.
 
@@ -98,7 +97,7 @@ class RejectAnomalies(BaseEstimator):  # type: ignore[misc]
         return kept if y is None else (kept, _safe_indexing(y, self.sample_indices_))
 
     def _fit(self, X: Any) -> Any:
-        forget_fit(self)
+        clear_fit(self)
         detector = PreferenceIsolationForest() if self.detector is None else self.detector
         if not hasattr(detector, "fit_predict"):
             raise ValueError(

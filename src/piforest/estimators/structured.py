@@ -1,4 +1,4 @@
-"""What a detector with models of structures knows beyond scores: p-values, structures, reasons."""
+"""The base of detectors with models of structures: p-values, structures, explanations."""
 
 from __future__ import annotations
 
@@ -11,69 +11,44 @@ from .. import labels
 from .._tensors import match_input_type, to_numpy
 from ..explain import Explanation, explanations
 from ..fitted import FittedEmbedding
-from ..models import ModelSet
 from ..protocols import Floats
 from ..structures import Structure
 from ..typing import RowsLike
 from .detector import Detector
+from .preference_embedding import EmbeddingAttributes
 
 
-class StructuredDetector(Detector):
-    """Base of the detectors whose forest stands on preferences for models."""
+class StructuredDetector(EmbeddingAttributes, Detector):
+    """Base of the detectors with a forest of preferences for models."""
 
     @property
     def null_scores_(self) -> Floats:
         """Scores of 250 points drawn uniformly from the box of the data, ascending."""
-        return self._findings().null_scores(self._engine().computing)
+        return self._findings().null_scores(self._engine().backend)
 
     @property
     def structures_(self) -> list[Structure]:
-        """The structures of the data, those with most evidence first.
+        """The structures of the data, in descending order of evidence.
 
-        They are found when first asked for, among at most `pool_size` points; the members are
-        those of all points, or of a random 50,000 of them if there are more.
+        They are computed on first use, from at most `pool_size` points; the members are selected
+        from all points, or from a random 50,000 of them if there are more.
         """
-        return self._findings().structures(self._engine().computing)
-
-    @property
-    def sigma_(self) -> float:
-        """The noise of the structures."""
-        return self._embedding().sigma
-
-    @property
-    def sigma_source_(self) -> str:
-        """Where sigma_ comes from: "given", "estimated" or "guessed"."""
-        return self._embedding().sigma_source
-
-    @property
-    def models_(self) -> tuple[ModelSet, ...]:
-        """The models, one set for each family."""
-        return self._embedding().models
-
-    @property
-    def n_models_(self) -> int:
-        """The number of models."""
-        return self._embedding().n_models
-
-    @property
-    def n_degenerate_(self) -> int:
-        """The number of minimal samples that determined no model."""
-        return self._embedding().n_degenerate
+        return self._findings().structures(self._engine().backend)
 
     def p_values(self, X: RowsLike) -> Floats:
-        """How likely a point of no structure is to score as low as each row.
+        """The probability that a point of no structure has a score as low as each row.
 
-        The null hypothesis is that the point belongs to no structure: it was drawn
-        uniformly from the box that holds 98 % of each column of the training data (of
-        the pool, if there are more). p = (1 + how many of N such points score at most
-        that) / (1 + N), exact for new points; training points have somewhat smaller
-        ones where they are few (of 150 random points 11 % are below 0.05, of 1,200 5 %).
-        A small p says "rarely by chance so normal", so rejecting by Benjamini and
-        Hochberg at q bounds the share of random points among those *kept* as normal by
-        q; it says nothing about how many normal points are thrown away. p cannot be
-        smaller than the share of the box that the structures cover: a few per cent in
-        the plane, where q has to be larger than that, next to nothing for matches.
-        Where the structures fill the box, p tells nothing.
+        The null hypothesis is that the point belongs to no structure: it is drawn uniformly from
+        the box that contains 98 % of each column of the training data (of the pool, if there are
+        more). p = (1 + the number of N such points with at most this score) / (1 + N). This is
+        exact for new points; p-values of few training points are somewhat too small (of 150 random
+        points 11 % are below 0.05, of 1,200 5 %).
+
+        A small p is evidence that a point is normal. So the Benjamini-Hochberg procedure at level
+        q bounds the share of random points among those *kept* as normal by q; it does not bound
+        the number of normal points that are rejected. p is at least the share of the box that the
+        structures cover: a few per cent in the plane, where q has to be larger than that, and
+        almost 0 for matches. If the structures fill the box, p is not informative.
 
         Parameters
         ----------
@@ -99,11 +74,11 @@ class StructuredDetector(Detector):
                 "tanimoto, jaccard, ruzicka and cosine: others cannot be compared with random "
                 "points."
             )
-        return self._answer(X, "p_values", partial(_p_values, self.null_scores_))  # type: ignore[no-any-return]
+        return self._map_scores(X, "p_values", partial(_p_values, self.null_scores_))  # type: ignore[no-any-return]
 
     @property
     def has_null_(self) -> bool:
-        """Whether scores can be compared with those of random points: `p_values` can be asked."""
+        """Whether scores can be compared with those of random points, which `p_values` needs."""
         check_is_fitted(self, "fitted_")
         return self.fitted_.has_null
 
@@ -117,7 +92,7 @@ class StructuredDetector(Detector):
         Returns
         -------
         list of Explanation
-            For each row the nearest structures, its distance in their sigmas, the number of
+            For each row, the nearest structures, its distances in their sigmas, the numbers of
             their points, and a sentence.
 
         Examples
@@ -130,15 +105,15 @@ class StructuredDetector(Detector):
         normal (score ...): on structure ... (line, ... points), ... sigmas (...) away.
         """
         engine, findings = self._engine(X), self._findings()
-        compute, rows = engine.computing, self._validated(engine.in_memory(X))
-        scores = compute.scores(self.fitted_, rows)
-        p = labels.p_values(scores, findings.null_scores(compute)) if self.has_null_ else None
-        return explanations(rows, scores, p, self.threshold_, findings.structures(compute))
+        backend, rows = engine.backend, self._validated(engine.in_memory(X))
+        scores = backend.scores(self.fitted_, rows)
+        p = labels.p_values(scores, findings.null_scores(backend)) if self.has_null_ else None
+        return explanations(rows, scores, p, self.threshold_, findings.structures(backend))
 
     def _embedding(self) -> FittedEmbedding:
         check_is_fitted(self, "fitted_")
         embedding = self.fitted_.embedding
-        assert embedding is not None  # of this detector
+        assert embedding is not None  # always set by these detectors
         return embedding
 
 

@@ -1,4 +1,4 @@
-"""Isolation by nested Voronoi cells in any metric space: the paper's PI-Forest on its own."""
+"""Isolation by nested Voronoi cells in any metric space: the PI-Forest of the paper."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .._validation import (
     check_same_kind,
     check_square,
     check_table,
+    clear_fit,
     cpu_only_error,
-    forget_fit,
     objects_or_none,
 )
 from ..engines import VECTOR_METRICS
@@ -38,24 +38,21 @@ _NOT_NEGATIVE = ("tanimoto", "jaccard", "ruzicka", "precomputed")
 class VoronoiForest(Detector):
     """Detect points that are easy to isolate under any distance.
 
-    Each tree splits a random subset of the points into the Voronoi cells of a few
-    random seeds, and each cell again. Isolated points end in shallow leaves. Only
-    distances are looked at, so the points can be vectors, sparse rows, strings or
-    a table of distances.
+    Each tree splits a random subset of the points into the Voronoi cells of a few random seeds,
+    and each cell again. Isolated points end in shallow leaves. Only distances are used, so the
+    points can be vectors, sparse rows, strings or a matrix of distances.
 
     Parameters
     ----------
     metric : str, Metric or callable, default="tanimoto"
-        A name of `piforest.metrics.list_metrics`; "precomputed", for a square
-        matrix of distances in `fit` and distances to the training points (rows,
-        n_train) afterwards; or any function d(a, b), on vectors or on the items
-        of a list. A function is called once for each pair of a row and a pool
-        point: lower `pool_size` if it is slow. tanimoto, jaccard and ruzicka
-        reject negative entries; jaccard treats every non-zero entry as 1. Sparse
-        rows stay sparse with these three, cosine, euclidean and manhattan, and
-        are made dense with the others.
+        A name of `piforest.metrics.list_metrics`; "precomputed", for a square matrix of distances
+        in `fit` and distances to the training points (rows, n_train) afterwards; or any function
+        d(a, b) of vectors or of the items of a list. A function is called for each pair of a row
+        and a pool point: reduce `pool_size` if it is slow. tanimoto, jaccard and ruzicka reject
+        negative entries; jaccard treats every non-zero entry as 1. Sparse rows stay sparse with
+        these three, cosine, euclidean and manhattan; other metrics convert them to dense rows.
     n_estimators : int, default=100
-        Trees, t in the paper.
+        The number of trees, t in the paper.
     max_samples : int, default=256
         Points in each tree, psi in the paper; at most the size of the pool.
     branching : int, default=2
@@ -67,19 +64,18 @@ class VoronoiForest(Detector):
     contamination : "auto" or float in (0, 1), default="auto"
         Share of the training points to flag: at most contamination * n, or the
         whole block of ties at the top. "auto" splits the training scores into two
-        classes (Otsu), which flags something even where nothing is anomalous, and
-        too much where anomalies are few: give a share if you know it.
+        classes (Otsu), which flags some points even if none is anomalous, and too
+        many if anomalies are few: pass a share if you know it.
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
-        What computes: "cuda" or "cuda:1" a GPU, through PyTorch, for dense rows with the
-        metrics euclidean and manhattan; "auto" a GPU where there is one; "torch" the same
-        code on the CPU. Tensors may go in, and come out on their own device, whatever
-        computes.
+        "cuda" or "cuda:1": a GPU, through PyTorch, for dense rows with the metrics euclidean and
+        manhattan; "auto": a GPU if there is one; "torch": the same code on the CPU. Tensors give
+        tensors on the same device, whatever `device` is.
     n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
+        The number of threads. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        One seed gives one answer.
+        The same seed gives the same result.
     verbose : int, default=0
-        1 prints the stages and their times to standard error.
+        1 prints the stages and their times on standard error.
 
     Attributes
     ----------
@@ -94,7 +90,7 @@ class VoronoiForest(Detector):
 
     Examples
     --------
-    Words by the number of letters in which they differ:
+    Words, compared by the number of letters that differ:
 
     >>> from piforest import VoronoiForest
     >>> def differing(a, b):
@@ -141,8 +137,8 @@ class VoronoiForest(Detector):
         Parameters
         ----------
         X : array-like of shape (n, d) or list of objects
-            The training rows. Of a Dask collection, whose rows have to be vectors, only the rows
-            that are needed are gathered.
+            The training rows. From a Dask collection, whose rows have to be vectors, only the
+            rows that are needed are read into memory.
         y : None
             Ignored.
 
@@ -150,7 +146,7 @@ class VoronoiForest(Detector):
         -------
         self
         """
-        forget_fit(self)
+        clear_fit(self)
         check_contamination(self.contamination)
         parameters = ForestParameters(
             resolve_metric(self.metric),
@@ -162,7 +158,7 @@ class VoronoiForest(Detector):
         engine, stream = self._engine(X), Stream.from_random_state(self.random_state)
         rows = engine.training_rows(X, stream, self.pool_size)
         rows = rows.with_rows(self._rows(rows.X, parameters.metric, reset=True))
-        self.fitted_ = fit_forest(rows, parameters, engine.computing, stream)
+        self.fitted_ = fit_forest(rows, parameters, engine.backend, stream)
         self.findings_ = Findings(self.fitted_)
         self._set_threshold(engine)
         return self
@@ -174,7 +170,7 @@ class VoronoiForest(Detector):
             return cpu_only_error("metric", metric, VECTOR_METRICS)
         sparse = fitted is not None and isinstance(fitted.forest.pool, SparseRows)
         if sparse or scipy.sparse.issparse(X):
-            return ValueError("a device takes dense rows; use device='cpu', or X.toarray().")
+            return ValueError("a device needs dense rows; use device='cpu', or X.toarray().")
         return None
 
     def __sklearn_tags__(self) -> Any:
@@ -193,11 +189,11 @@ class VoronoiForest(Detector):
         objects = self._objects(X, metric, reset)
         if not reset:
             check_same_kind(self._fitted_on_objects, objects)
-        least = 2 if reset else 1
+        min_rows = 2 if reset else 1
         if objects is not None:
-            if len(objects) < least:
+            if len(objects) < min_rows:
                 raise ValueError(
-                    f"VoronoiForest needs at least {least} object(s), got {len(objects)}."
+                    f"VoronoiForest needs at least {min_rows} object(s), got {len(objects)}."
                 )
             return as_rows(metric, objects)
         X = validate_data(
@@ -207,7 +203,7 @@ class VoronoiForest(Detector):
             dtype=np.float64,
             order="C",
             reset=reset,
-            ensure_min_samples=least,
+            ensure_min_samples=min_rows,
         )
         if metric.name == "precomputed":
             if reset:
@@ -227,7 +223,7 @@ class VoronoiForest(Detector):
     def _objects(self, X: Any, metric: Metric, reset: bool) -> Any:
         """The items of a list, for a custom metric; None for rows of numbers."""
         if METRICS.name_of(metric) is None:
-            # What a list holds was decided in fit, not by the other items of a batch.
+            # The kind of a list was decided in fit and does not depend on the batch.
             return objects_or_none(X, certainly=not reset and self._fitted_on_objects)
         check_no_strings(metric.name, X)
         return None

@@ -1,4 +1,4 @@
-"""What a fit found, as frozen values, and model files made of them."""
+"""Fitted models as frozen values, and their model files."""
 
 from .state import FittedEmbedding, FittedForest
 from .training_rows import TrainingRows as TrainingRows

@@ -1,7 +1,7 @@
 """Model files: a fitted value and the parameters of its detector, as one archive.
 
-A file holds arrays and a JSON header, never code. Nothing in it is trusted: `file_checks` looks
-at every value before anything compiled, or anything large, is made of it.
+A file holds arrays and a JSON header, never code. Nothing in it is trusted: `file_checks` checks
+every value before compiled code reads it or much memory is allocated.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..membership import sample_membership
 from ..models import ModelSet
 from ..protocols import Floats, ModelFamily
 from . import file_checks as checks
-from .file_params import built_in, decode, decoded, encode, encoded
+from .family_fingerprint import check_same_family, fingerprint
+from .file_params import built_in, decode, decode_params, encode, encode_params
 from .file_versions import VERSION, to_current_version
-from .known_family import check_same_family, fingerprint
 from .state import FittedEmbedding, FittedForest
 
 _TREES = ("roots", "first_child", "seed", "size")
@@ -34,10 +34,10 @@ Header = dict[str, Any]
 
 @dataclass(frozen=True)
 class StoredModel:
-    """What a model file holds."""
+    """The content of a model file."""
 
     kind: str
-    """the class of the detector"""
+    """the class name of the detector"""
     params: dict[str, Any]
     """of its constructor"""
     fitted: FittedForest
@@ -46,9 +46,9 @@ class StoredModel:
     n_features: int | None
     feature_names: list[str]
     scores: Floats | None
-    """of all training rows, where they are known"""
+    """of all training rows, if they are known"""
     subset_scores: Floats
-    """of those that stand for them"""
+    """of the subset that represents them"""
 
 
 def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
@@ -65,10 +65,10 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
     arrays: Arrays = {"pool.scores": fitted.pool_scores, "pool.rows": fitted.pool_numbers}
     for name in _TREES:
         arrays[f"forest.{name}"] = getattr(forest.trees, name)
-    # What was fitted is stored beside the parameters, which may have been set since.
+    # Fitted values are stored beside the parameters, which may have been set after the fit.
     header: Header = {
         "class": stored.kind,
-        "params": encoded(stored.params, families),
+        "params": encode_params(stored.params, families),
         "metric": encode("metric", forest.metric),
         "threshold": stored.threshold,
         "threshold_source": stored.threshold_source,
@@ -93,7 +93,7 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
 def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = None) -> StoredModel:
     """Read a file that `save_model` wrote, of one of these classes.
 
-    family: the custom family that the detector was fitted with, if it was.
+    family: the custom family that the detector was fitted with, if any.
 
     Raises
     ------
@@ -106,18 +106,18 @@ def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = No
         checks.check_header(header)
         if header["class"] not in kinds:
             raise ArchiveError(f"{path} holds a {header['class']}, not a {' or '.join(kinds)}.")
-        return _stored(path, header, arrays, _custom_family(path, header, family))
+        return _unpack(path, header, arrays, _custom_family(path, header, family))
     except ArchiveError:
         raise
     except KeyError as error:
         raise damaged(path, f"it has no {error}") from error
-    # Whatever else goes wrong here is due to the content of the file.
+    # Any other error here is due to the content of the file.
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise damaged(path, error) from error
 
 
 def _custom_family(path: Any, header: Header, family: Any) -> ModelFamily | None:
-    """The family that the user has to pass, or None if the file names all it needs."""
+    """The family that the user has to pass; None if the file names all families."""
     stored = header["embedding"]["families"] if "embedding" in header else []
     names = [each["own"] for each in stored if "own" in each]
     if family is None and names:
@@ -131,7 +131,7 @@ def _custom_family(path: Any, header: Header, family: Any) -> ModelFamily | None
             f"{family!r}."
         )
     if isinstance(family, (list, tuple)):
-        # The list that the detector was fitted with: of it, the one that the file cannot hold.
+        # The list that the detector was fitted with; only its custom family is needed.
         passed = [each for each, _ in resolve_families(family) if FAMILIES.name_of(each) is None]
         if len(passed) != 1:
             raise ArchiveError(
@@ -141,8 +141,8 @@ def _custom_family(path: Any, header: Header, family: Any) -> ModelFamily | None
     return None if family is None else resolve_family(family)
 
 
-def _stored(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | None) -> StoredModel:
-    params = decoded(header["params"], custom)
+def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | None) -> StoredModel:
+    params = decode_params(header["params"], custom)
     pool, metric = _unpack_pool(header, arrays), built_in("metric", header["metric"])
     trees = FlatForest(
         header["max_samples"],
@@ -152,7 +152,7 @@ def _stored(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | Non
     )
     n, d = header["n_training"], header["n_features"]
     models = _unpack_models(header, arrays, custom)
-    # Before anything compiled reads them.
+    # Before compiled code reads them.
     checks.check_trees(trees, len(pool))
     checks.check_pool(pool, metric, None if models is None else _count(models), d)
     checks.check_scores(arrays, len(pool), n)

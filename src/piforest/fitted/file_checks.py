@@ -1,4 +1,4 @@
-"""What a model file is checked for before anything compiled, or anything large, is made of it.
+"""Checks of a model file before compiled code reads it or much memory is allocated.
 
 Every function raises ValueError with the reason; `file.load_model` adds the name of the file.
 """
@@ -19,17 +19,17 @@ from ..io.archive import Arrays
 from ..models import ModelSet
 from ..protocols import Metric, ModelFamily
 
-# Scoring keeps a number for each column of a sparse pool, so that a header alone must not ask
-# for many: this many are free, or this many for each entry.
+# Scoring allocates memory for each column of a sparse pool, so that the number in the header is
+# limited: to a constant, or to a multiple of the number of entries.
 _FREE_COLUMNS, _COLUMNS_PER_ENTRY = 2**24, 64
 _MAX_THREADS = 1024
 _MAX_TREES = 2**16
-# The expected depth for more than two branches takes time that is quadratic in this.
+# Computing the expected depth for more than two branches is quadratic in max_samples.
 _MAX_SAMPLES_OF_MANY_BRANCHES = 2**14
 _MAX_NESTING = 8
 _THRESHOLD_SOURCES = ("automatic", "contamination", "given")
 _SIGMA_SOURCES = ("given", "estimated", "guessed")
-# Distances of at most 1 whatever the rows are.
+# Metrics whose distances never exceed 1.
 _BOUNDED_METRICS = ("cosine", "jaccard", "ruzicka", "tanimoto", "hamming")
 
 
@@ -39,7 +39,7 @@ def _require(holds: Any, reason: str) -> None:
 
 
 def check_header(header: dict[str, Any]) -> None:
-    """Every value is of the type and in the range that it is used with."""
+    """Check the type and the range of every value."""
     _check_nesting(header)
     d, names = header["n_features"], header["feature_names"]
     threads = header["params"].get("n_jobs")
@@ -105,18 +105,18 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    """At most what an index can be, so that sums of a few do not overflow."""
+    """Whether a value is a positive integer, small enough that sums of a few do not overflow."""
     return _is_whole(value) and 1 <= value < 2**48
 
 
 def check_trees(trees: FlatForest, pool: int) -> None:
-    """Every index is in range and every path ends."""
+    """Check that every index is in range and every path ends."""
     fits = trees.branching <= trees.max_samples <= pool and len(trees) <= _MAX_TREES
-    _require(fits and trees.is_valid(pool), "its trees point nowhere")
+    _require(fits and trees.is_valid(pool), "its trees are not valid")
 
 
 def check_soft(forest: PooledForest) -> None:
-    """Soft paths need distances of at most 1, in the pool as in `fit`."""
+    """Check that distances within the pool are at most 1, as `fit` does for soft paths."""
     if forest.metric.name not in _BOUNDED_METRICS:
         step = forest.block_rows
         for start in range(0, len(forest.pool), step):
@@ -124,12 +124,12 @@ def check_soft(forest: PooledForest) -> None:
 
 
 def is_narrow(pool: SparseRows) -> bool:
-    """Whether the pool has not many more columns than entries."""
+    """Whether the pool does not have many more columns than entries."""
     return pool.n_columns <= max(_FREE_COLUMNS, _COLUMNS_PER_ENTRY * len(pool.data))
 
 
 def check_pool(pool: Any, metric: Metric, n_models: int | None, d: int | None) -> None:
-    """The pool has a column for each model, or for each feature without an embedding."""
+    """Check that the pool has a column for each model, or for each feature without an embedding."""
     width = d if n_models is None else n_models
     if isinstance(pool, SparseRows):
         fits = pool.is_valid() and pool.n_columns == width and is_narrow(pool)
@@ -151,15 +151,15 @@ def _is_finite(values: NDArray[Any]) -> bool:
 
 
 def check_scores(arrays: Arrays, pool: int, n: int) -> None:
-    """One score for each row of the pool, of the subset and, where they are known, of all."""
+    """Check the scores of the pool, of the subset and, if they are known, of all rows."""
     sizes = {"pool.scores": pool, "subset.scores": min(n, SUBSET), "scores": n}
-    there = [name for name in sizes if name in arrays]
+    stored = [name for name in sizes if name in arrays]
     rows = arrays["pool.rows"]
     fits = (
-        {"pool.scores", "subset.scores"} <= set(there)
-        and all(arrays[name].shape == (sizes[name],) for name in there)
-        and all(arrays[name].dtype == np.float64 for name in there)
-        and all(_is_finite(arrays[name]) for name in there)
+        {"pool.scores", "subset.scores"} <= set(stored)
+        and all(arrays[name].shape == (sizes[name],) for name in stored)
+        and all(arrays[name].dtype == np.float64 for name in stored)
+        and all(_is_finite(arrays[name]) for name in stored)
         and rows.shape == (pool,)
         and rows.dtype == np.int64
         and bool((rows[1:] > rows[:-1]).all())
@@ -169,7 +169,7 @@ def check_scores(arrays: Arrays, pool: int, n: int) -> None:
 
 
 def check_points(arrays: Arrays, pool: int, n: int, d: int) -> None:
-    """The coordinates of the pool and of the training rows that stand for all."""
+    """Check the coordinates of the pool and of the subset."""
     for name, size in (("pool", pool), ("subset", min(n, SUBSET))):
         points = arrays[f"{name}.points"]
         fits = points.shape == (size, d) and points.dtype == np.float64 and _is_finite(points)
@@ -177,7 +177,7 @@ def check_points(arrays: Arrays, pool: int, n: int, d: int) -> None:
 
 
 def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
-    """One row of parameters, one sample, one scale and one weight for each model."""
+    """Check that there are parameters, a sample, a scale and a weight for each model."""
     _require(_shapes_fit(models, d), "its models do not fit together")
     # Parameters may have any size: those of an ellipse are inverse squares of lengths.
     finite = _is_finite(models.points) and bool(np.isfinite(models.params).all())
@@ -185,7 +185,7 @@ def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     usable = usable and _is_finite(models.weight) and bool((models.weight >= 0).all())
     _require(finite and usable and models.weight.max() > 0, "its models have bad values")
     if models.family is custom:
-        return  # `check_same_family` asks whether it knows these models
+        return  # `check_same_family` checks its models
     k, p = models.samples.shape[1], models.params.shape[1]
     _require(models.family.sample_size(d) == k, "its models do not fit the family")
     with np.errstate(all="ignore"):
@@ -198,14 +198,14 @@ def _shapes_fit(models: ModelSet, d: int) -> bool:
     if not m or models.params.ndim != 2 or models.samples.ndim != 2:
         return False
     samples, k = models.samples, models.samples.shape[1]
-    distinct = len(np.unique(samples))
+    n_points = len(np.unique(samples))
     return (
         samples.shape == (m, k)
         and samples.dtype == np.int64
         and bool((samples >= 0).all())
-        # In each sample; so k and d are no larger than what was read.
-        and distinct >= k >= 1
-        and models.points.shape == (distinct, d)
+        # This also bounds k and d by the size of the arrays.
+        and n_points >= k >= 1
+        and models.points.shape == (n_points, d)
         and models.scale.shape == models.weight.shape == (m,)
         and all(array.dtype == np.float64 for array in floats)
     )

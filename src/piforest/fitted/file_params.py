@@ -1,4 +1,4 @@
-"""Parameters of detectors as JSON: plain values, and built-in objects by name and options."""
+"""Parameters of detectors as JSON: plain values, and built-in objects by their name and options."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ..protocols import ModelFamily
 from ..sampling import SAMPLERS
 
 _REGISTRIES = {"family": FAMILIES, "kernel": KERNELS, "metric": METRICS, "sampler": SAMPLERS}
-# Where a model is loaded there may be other devices; and a file must not choose one.
+# A file must not choose the device, and the machine that loads it may have others.
 _NOT_STORED = ("device",)
 
 
-def encoded(params: dict[str, Any], families: Sequence[ModelFamily]) -> dict[str, Any]:
+def encode_params(params: dict[str, Any], families: Sequence[ModelFamily]) -> dict[str, Any]:
     """All parameters of a detector that was fitted with these families."""
     kept = {name: value for name, value in params.items() if name not in _NOT_STORED}
     return {name: encode(name, value, families) for name, value in kept.items()}
 
 
-def decoded(params: dict[str, Any], custom: ModelFamily | None) -> dict[str, Any]:
-    """The parameters again; custom: the family that a file cannot hold."""
+def decode_params(params: dict[str, Any], custom: ModelFamily | None) -> dict[str, Any]:
+    """The parameters of a detector; custom: the family that a file cannot hold."""
     kept = {name: value for name, value in params.items() if name not in _NOT_STORED}
     return {name: decode(name, value, custom) for name, value in kept.items()}
 
 
 def encode(name: str, value: Any, families: Sequence[ModelFamily] = ()) -> Any:
-    """One parameter. A custom family is stored by its name alone, if it is one of `families`."""
+    """Encode one parameter; a custom family only by its name, and only if it is in `families`."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, (list, tuple)) and name == "family":
@@ -57,7 +57,7 @@ def encode(name: str, value: Any, families: Sequence[ModelFamily] = ()) -> Any:
 
 
 def decode(name: str, value: Any, custom: ModelFamily | None = None) -> Any:
-    """One parameter again."""
+    """Decode one parameter."""
     if isinstance(value, list):
         return [decode(name, each, custom) for each in value]
     if not isinstance(value, dict):
@@ -66,5 +66,5 @@ def decode(name: str, value: Any, custom: ModelFamily | None = None) -> Any:
 
 
 def built_in(name: str, value: dict[str, Any]) -> Any:
-    """An object of a registry."""
+    """The built-in object that a file names."""
     return _REGISTRIES[name].get(value["name"], **value["options"])

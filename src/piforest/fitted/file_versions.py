@@ -1,4 +1,4 @@
-"""Headers of earlier versions of the format, brought to the present one."""
+"""Conversion of headers of earlier versions of the file format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..io.archive import ArchiveError
 
 VERSION = 2
 
-# Version 1 had a class of its own for the paper's algorithm.
+# Version 1 had a separate class for the algorithm of the paper.
 _PAPER = {
     "sampler": "uniform",
     "scale": "fixed",
@@ -21,7 +21,7 @@ _PAPER = {
 
 
 def to_current_version(path: Any, header: dict[str, Any]) -> dict[str, Any]:
-    """The header as this version writes it.
+    """Convert a header to the current version.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def to_current_version(path: Any, header: dict[str, Any]) -> dict[str, Any]:
         If the version is unknown.
     """
     version = header.get("version")
-    # `True == 1` is not a version.
+    # An exact type, because `True == 1`.
     if type(version) is not int or not 1 <= version <= VERSION:
         raise ArchiveError(
             f"{path} has version {version!r} of the model format; this piforest reads versions 1 "

@@ -1,6 +1,6 @@
-"""A fitted model is a value: everything that scoring needs, and nothing that computes.
+"""A fitted model as a value: everything that scoring needs, without code that computes.
 
-Estimators hold it as `fitted_`. Model files, pickles, Dask workers and GPUs all take this value.
+Estimators hold it as `fitted_`. Model files, pickles, Dask workers and GPUs use the same value.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ SigmaSource = Literal["given", "estimated", "guessed"]
 
 @dataclass(frozen=True, eq=False)
 class FittedEmbedding:
-    """The models that points are described by, and how a distance becomes a preference."""
+    """The models of an embedding, and the kernel that converts distances to preferences."""
 
     models: tuple[ModelSet, ...]
     """one set for each family"""
     kernel: Kernel
     membership: SampleMembership | None
-    """None if points may prefer the models that they are a sample of"""
+    """None if points may prefer the models whose samples contain them"""
     sigma: float
     sigma_source: SigmaSource
     n_degenerate: int
     """minimal samples that determined no model"""
     bands: tuple[Bands, ...] | None = None
-    """for each family, where they were measured; not saved"""
+    """for each family, if they were measured; not saved"""
 
     @property
     def n_models(self) -> int:
@@ -51,35 +51,34 @@ class FittedEmbedding:
 
 @dataclass(frozen=True, eq=False)
 class FittedForest:
-    """A forest, the embedding before it if there is one, and the training rows that questions
-    asked later need."""
+    """A forest, its embedding if there is one, and the training rows that later results need."""
 
     forest: PooledForest
     """metric, pool and trees"""
     embedding: FittedEmbedding | None
     """None for a forest on the rows themselves"""
     key: int
-    """of the stream that all randomness of the fit came from"""
+    """of the random stream of the fit"""
     n_training: int
     pool_numbers: Ints
-    """which training rows are the pool, ascending"""
+    """the numbers of the training rows in the pool, ascending"""
     pool_scores: Floats
     """their anomaly scores"""
     pool_points: Floats | None
     """their coordinates, with an embedding"""
     subset: Any
-    """the training rows, or 50,000 that stand for them, in the form that is scored; None where
-    they are not kept"""
+    """the training rows, or the random 50,000 that represent them, in the form that is scored;
+    None if they are not kept"""
 
     @property
     def holds_all(self) -> bool:
-        """Whether the pool is all training rows."""
+        """Whether the pool contains all training rows."""
         return len(self.pool_numbers) == self.n_training
 
     @property
     def has_null(self) -> bool:
-        """Whether random points are comparable with training points: neither prefers models for
-        being a sample of them, and no distance exceeds 1."""
+        """Whether random points are comparable with training points: neither have preferences for
+        models whose samples contain them, and no distance exceeds 1."""
         embedding = self.embedding
         return (
             embedding is not None
@@ -99,10 +98,10 @@ class FittedForest:
         return X if self.embedding is not None else self.forest.rows_of(X)
 
     def ceiling(self) -> float:
-        """The score of a row that descends but is far from every seed.
+        """The score of a row that descends the trees at distance 1 from every seed.
 
-        Rows without any preference score more by convention, which would split the scores of
-        anomalies in two.
+        Rows without any preference have a higher score by convention, which would split the scores
+        of anomalies into two groups.
         """
         score = np.empty(1)
         lengths = self.forest.trees.path_lengths(np.ones((1, len(self.forest.pool))))
@@ -110,7 +109,7 @@ class FittedForest:
         return float(score[0])
 
     def for_scoring(self) -> FittedForest:
-        """The same without what only questions about the training rows need."""
+        """A copy without the data that only results about the training rows need."""
         embedding = self.embedding
         return replace(
             self,

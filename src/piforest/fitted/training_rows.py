@@ -1,4 +1,4 @@
-"""Which rows a fit looks at: all of them, or the sample that stands for very many."""
+"""The rows that a fit uses: all training rows, or a random subset of many."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..protocols import Floats, Ints
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """The rows of X that are at hand, numbered among all rows of X.
+    """The rows of X that are in memory, with their numbers among all rows.
 
-    Of arrays all rows are at hand. Of a Dask collection they are those that the fit needs: all
-    up to 50,000, else a random 50,000 and the pool.
+    All rows of an array are in memory. For a Dask collection, only the rows that the fit needs:
+    all up to 50,000, else a random 50,000 and the pool.
     """
 
     X: Any
-    """the rows at hand, as given or validated"""
+    """the rows in memory, as given or validated"""
     quality: Floats | None = None
     groups: Ints | None = None
     numbers: Ints | None = None
-    """of the rows at hand among all, ascending; None if they are all"""
+    """the numbers of the rows in memory, ascending; None if all rows are"""
     n_all: int = 0
-    """the number of all rows, where those at hand are not all"""
+    """the number of all rows, if not all are in memory"""
 
     def __len__(self) -> int:
         return len(self.X) if self.numbers is None else self.n_all
@@ -41,19 +41,19 @@ class TrainingRows:
         return self.X[self.positions(numbers)]
 
     def positions(self, numbers: Ints) -> Ints:
-        """Where the rows with these numbers stand in X."""
+        """The positions in X of the rows with these numbers."""
         return numbers if self.numbers is None else np.searchsorted(self.numbers, numbers)
 
     def numbered(self, models: ModelSet) -> ModelSet:
-        """Models of samples of X as models of samples of all rows."""
+        """The models with sample indices converted from positions in X to row numbers."""
         if self.numbers is None:
             return models
         return replace(models, samples=self.numbers[models.samples])
 
     def pool(self, stream: Stream, size: int) -> Ints:
-        """The numbers of the rows that trees are grown from."""
+        """The numbers of the rows in the pool."""
         return choose(stream.child("pool"), len(self), size)
 
     def subset(self, stream: Stream) -> Ints:
-        """The numbers of the rows that stand for all."""
+        """The numbers of the rows in the subset that represents all rows."""
         return subset(stream, len(self))

@@ -1,4 +1,4 @@
-"""The steps of a fit: models from points, then a forest from the pool."""
+"""The steps of a fit: models of the points, then a forest of the pool."""
 
 from .embedding import EmbeddingParameters, fit_embedding
 from .forest import ForestParameters, empty_trees, fit_forest

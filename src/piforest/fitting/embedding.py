@@ -1,4 +1,4 @@
-"""Points to models: draw minimal samples, solve them, measure each model's band."""
+"""Fit an embedding: draw minimal samples, solve them, measure the bands of the models."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .._validation import (
     warn_user,
 )
 from ..bands import Bands, BandTable, fallback_sigma, kernel_scales, model_weights, rough_sigma
-from ..engines import Computing
+from ..engines import Backend
 from ..families import resolve_families
 from ..fitted import FittedEmbedding, TrainingRows
 from ..membership import SampleMembership, sample_membership
@@ -34,7 +34,7 @@ from ..sampling import resolve_sampler
 
 SCALES = ["adaptive", "fixed", "per_model"]
 WEIGHTINGS = ["gain", "none"]
-# A given sigma that differs from the estimate by more than this factor is a warning.
+# A given sigma that differs from the estimate by more than this factor causes a warning.
 _SUSPICIOUS_FACTOR = 5.0
 
 
@@ -43,7 +43,7 @@ class EmbeddingParameters:
     """The parameters of an embedding, checked and resolved."""
 
     families: list[tuple[ModelFamily, float]]
-    """and their shares of the models"""
+    """with their shares of the models"""
     sigma: float | None
     """None: estimate it"""
     n_models: int | str
@@ -57,8 +57,8 @@ class EmbeddingParameters:
     progress: Progress
 
     @classmethod
-    def of(cls, estimator: Any) -> EmbeddingParameters:
-        """From the public parameters of an estimator."""
+    def from_estimator(cls, estimator: Any) -> EmbeddingParameters:
+        """Check the public parameters of an estimator."""
         families = resolve_families(estimator.family)
         sampler, kernel = resolve_sampler(estimator.sampler), resolve_kernel(estimator.kernel)
         check_choice("scale", estimator.scale, SCALES)
@@ -86,7 +86,7 @@ class EmbeddingParameters:
     def model_count(self, n: int) -> int:
         """The number of models for n points."""
         if isinstance(self.n_models, str):
-            # Few points need more models to be told apart, which the paper does not do.
+            # With few points, "auto" draws more models than the paper to distinguish them.
             return min(max(10 * n, 5000 if self.n_models == "auto" else 1), 10_000)
         return self.n_models
 
@@ -97,34 +97,33 @@ Tables = list[BandTable | None]
 def fit_embedding(
     rows: TrainingRows,
     parameters: EmbeddingParameters,
-    compute: Computing,
+    backend: Backend,
     stream: Stream,
     numbers: Ints,
     keep: bool = False,
 ) -> tuple[FittedEmbedding, Tables]:
-    """The models of validated rows, and the tables of their bands, None where they were not
-    measured or are not to be kept.
+    """Fit the models of validated rows. Also return the tables of their bands, None if they are not
+    measured or not kept.
 
-    numbers: the rows that stand for all; models are drawn from them, and bands are measured on
-    them.
+    numbers: the subset of rows that models are drawn from and bands are measured on.
     """
     X, positions = rows.X, rows.positions(numbers)
     check_magnitude(X)
     for family, _ in parameters.families:
         check_family_fits(family, X)
     columns = {
-        "quality": _column("quality", rows.quality, len(X), np.float64),
-        "groups": _column("groups", rows.groups, len(X), None),
+        "quality": _check_column("quality", rows.quality, len(X), np.float64),
+        "groups": _check_column("groups", rows.groups, len(X), None),
     }
     if len(positions) < len(X):
         keep, X = False, X[positions]
         columns = {
             name: None if part is None else part[positions] for name, part in columns.items()
         }
-    drawn, n_degenerate = _draw(X, parameters, len(rows), stream, columns)
+    drawn, n_degenerate = _draw_models(X, parameters, len(rows), stream, columns)
     drawn = [replace(models, samples=positions[models.samples]) for models in drawn]
     membership = sample_membership(drawn)
-    scaled = _Scaling(X, drawn, parameters, compute, stream.child("sigma")).run(membership, keep)
+    scaled = _Scaling(X, drawn, parameters, backend, stream.child("sigma")).run(membership, keep)
     embedding = FittedEmbedding(
         tuple(rows.numbered(models) for models in scaled.models),
         parameters.kernel,
@@ -137,18 +136,18 @@ def fit_embedding(
     return embedding, scaled.tables
 
 
-def _draw(
+def _draw_models(
     X: Floats,
     parameters: EmbeddingParameters,
     n: int,
     stream: Stream,
     columns: dict[str, NDArray[Any] | None],
 ) -> tuple[list[ModelSet], int]:
-    """Models of each family, and the number of degenerate samples."""
+    """Draw the models of each family; also return the number of degenerate samples."""
     families, drawn, n_degenerate = parameters.families, [], 0
-    for at, (family, size) in enumerate(_apportioned(families, parameters.model_count(n))):
-        # The first of several families draws what it would draw alone.
-        path = ("models",) if at == 0 else ("models", at)
+    for i, (family, size) in enumerate(_models_per_family(families, parameters.model_count(n))):
+        # The first of several families draws the same models as it would alone.
+        path = ("models",) if i == 0 else ("models", i)
         with parameters.progress.stage(f"{size} models of family {family.name!r}"):
             try:
                 with thread_limit(parameters.n_jobs):
@@ -165,18 +164,18 @@ def _draw(
 
 
 class _Scaling:
-    """Gives the models their scale and weight, from sigma and their bands."""
+    """Sets the scale and the weight of the models, from sigma and their bands."""
 
     def __init__(
         self,
         X: Floats,
         drawn: list[ModelSet],
         parameters: EmbeddingParameters,
-        compute: Computing,
+        backend: Backend,
         stream: Stream,
     ) -> None:
         self.X, self.drawn, self.parameters = X, drawn, parameters
-        self.compute, self.stream = compute, stream
+        self.backend, self.stream = backend, stream
         self.models = drawn
         self.sigma, self.source = np.nan, "estimated" if parameters.sigma is None else "given"
         self.bands: list[Bands] | None = None
@@ -187,13 +186,13 @@ class _Scaling:
         parameters = self.parameters
         if parameters.scale == "fixed" and parameters.weighting == "none":
             with parameters.progress.stage("sigma"):
-                self._fix(self._rough_sigma)
+                self._set_one_scale(self._rough_sigma)
             return self
         bands = self._measure(membership, keep)
-        # The family whose bands have most evidence knows the noise best.
-        best = max(range(len(bands)), key=lambda at: bands[at].ratio.max())
+        # The family whose bands have the most evidence gives the best estimate of the noise.
+        best = max(range(len(bands)), key=lambda i: bands[i].ratio.max())
         if not bands[best].gain.any():
-            self._fix(self._guess)
+            self._set_one_scale(self._guess_sigma)
             return self
         given = parameters.sigma
         self.sigma = bands[best].sigma if given is None else given
@@ -210,18 +209,18 @@ class _Scaling:
         return self
 
     def _measure(self, membership: SampleMembership, keep: bool) -> list[Bands]:
-        one = len(self.drawn) == 1
-        members = [membership] if one else [sample_membership([each]) for each in self.drawn]
+        single = len(self.drawn) == 1
+        members = [membership] if single else [sample_membership([each]) for each in self.drawn]
         with self.parameters.progress.stage("width and weight of each model"):
             measured = [
-                self.compute.measure_bands(self.X, models, its_members, keep)
-                for models, its_members in zip(self.drawn, members)
+                self.backend.measure_bands(self.X, models, samples, keep)
+                for models, samples in zip(self.drawn, members)
             ]
         self.bands, self.tables = [each for each, _ in measured], [table for _, table in measured]
         return self.bands
 
-    def _fix(self, estimate: Any) -> None:
-        """The same sigma for all models."""
+    def _set_one_scale(self, estimate: Any) -> None:
+        """Use the same sigma for all models."""
         given = self.parameters.sigma
         self.sigma = estimate() if given is None else given
         self.models = [
@@ -231,35 +230,35 @@ class _Scaling:
     def _rough_sigma(self) -> float:
         sigmas = [rough_sigma(self.X, models, self.stream) for models in self.drawn]
         known = [sigma for sigma in sigmas if not np.isnan(sigma)]
-        return min(known) if known else self._guess()
+        return min(known) if known else self._guess_sigma()
 
-    def _guess(self) -> float:
+    def _guess_sigma(self) -> float:
         self.source = "guessed"
         return fallback_sigma(self.X, self.drawn[0])
 
 
 def _warn_if_suspicious(given: float, bands: Bands, models: ModelSet) -> None:
-    off = not 1 / _SUSPICIOUS_FACTOR <= given / bands.sigma <= _SUSPICIOUS_FACTOR
-    if off and bands.ratio.max() > bands.least_ratio:
+    agrees = 1 / _SUSPICIOUS_FACTOR <= given / bands.sigma <= _SUSPICIOUS_FACTOR
+    if not agrees and bands.ratio.max() > bands.least_ratio:
         warn_user(
             f"sigma={given:.3g} was given, but the structures of family {models.family.name!r} in "
-            f"X look as if it were {bands.sigma:.3g}; sigma='auto' takes that."
+            f"X look as if it were {bands.sigma:.3g}; sigma='auto' uses that."
         )
 
 
-def _apportioned(
+def _models_per_family(
     families: list[tuple[ModelFamily, float]], n_models: int
 ) -> list[tuple[ModelFamily, int]]:
-    """The number of models of each family: one, and its share of the others, n_models in all."""
+    """The number of models of each family: one plus its share of the others, n_models in total."""
     exact = np.array([share for _, share in families]) * (n_models - len(families))
     sizes = 1 + np.floor(exact).astype(int)
-    # The remainder goes to those that were rounded down most.
+    # The remainder goes to the families with the largest fractional parts.
     sizes[np.argsort(np.floor(exact) - exact, kind="stable")[: n_models - sizes.sum()]] += 1
     return [(family, int(size)) for (family, _), size in zip(families, sizes)]
 
 
-def _column(name: str, values: Any, n: int, dtype: Any) -> Any:
-    """An optional column of fit, as long as X."""
+def _check_column(name: str, values: Any, n: int, dtype: Any) -> Any:
+    """Check an optional argument of fit with one value for each row."""
     if values is None:
         return None
     try:

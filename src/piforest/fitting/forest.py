@@ -1,4 +1,4 @@
-"""The pool to a forest."""
+"""Fit a forest to the pool of the training rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .._random import Stream
 from .._validation import check_forest_shape, warn_user
-from ..engines import Computing, ForestPlan
+from ..engines import Backend, ForestPlan
 from ..fitted import FittedEmbedding, FittedForest, TrainingRows
 from ..forest import FlatForest
 from ..protocols import Metric
@@ -28,7 +28,7 @@ class ForestParameters:
 
 
 def empty_trees(parameters: ForestParameters, pool: int) -> FlatForest:
-    """What the trees will be like, without any; a warning if they cannot split."""
+    """A forest with the shape of the trees but without any tree; warn if no tree can split."""
     size = min(parameters.max_samples, pool)
     if size < parameters.branching:
         warn_user(
@@ -41,24 +41,24 @@ def empty_trees(parameters: ForestParameters, pool: int) -> FlatForest:
 def fit_forest(
     rows: TrainingRows,
     parameters: ForestParameters,
-    compute: Computing,
+    backend: Backend,
     stream: Stream,
     embedding: FittedEmbedding | None = None,
 ) -> FittedForest:
-    """A forest of the pool of the training rows.
+    """Grow a forest of the pool of the training rows.
 
     rows: points with an embedding, else rows in the layout of the metric.
     """
     numbers, subset = rows.pool(stream, parameters.pool_size), rows.subset(stream)
-    taken = rows.take(numbers)
+    pool_X = rows.take(numbers)
     trees = empty_trees(parameters, len(numbers))
-    # A precomputed row holds distances to all training rows: the pool is the numbers of columns.
+    # A precomputed row holds distances to all training rows, so the pool is column numbers.
     pool = numbers if parameters.metric.name == "precomputed" else None
     plan = ForestPlan(
-        parameters.metric, taken, embedding, trees, parameters.n_trees, stream.child("trees"), pool
+        parameters.metric, pool_X, embedding, trees, parameters.n_trees, stream.child("trees"), pool
     )
-    forest, scores = compute.grow(plan)
-    points = None if embedding is None else taken
+    forest, scores = backend.grow(plan)
+    points = None if embedding is None else pool_X
     return FittedForest(
         forest=forest,
         embedding=embedding,
@@ -67,6 +67,6 @@ def fit_forest(
         pool_numbers=numbers,
         pool_scores=scores,
         pool_points=points,
-        # A copy, so that X may change; where the pool is all rows, it has been scored.
+        # A copy, so that X may change.
         subset=points if len(numbers) == len(rows) else rows.take(subset),
     )

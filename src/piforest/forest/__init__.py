@@ -1,4 +1,4 @@
-"""The PI-Forest: trees of nested Voronoi cells that read a table of distances."""
+"""The PI-Forest: trees of nested Voronoi cells, which need distances only."""
 
 from .flat import FlatForest
 from .pooled import PooledForest

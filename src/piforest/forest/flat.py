@@ -1,4 +1,4 @@
-"""The trees as flat arrays: they pickle, save and travel as they are."""
+"""Trees as flat arrays, which are pickled, saved and sent to workers as they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import trees as kernels
+from .._kernels import trees as compiled
 from .._random import Stream
 from ..protocols import Floats
 from .path_length import expected_depth, height_limit
@@ -17,15 +17,15 @@ from .path_length import expected_depth, height_limit
 _NO_NODES = np.empty(0, np.int32)
 # Rows that descend a tree together: enough to hide the latency of look-ups, few enough that their
 # distances stay in the cache.
-_TOGETHER = 32
+_ROWS_TOGETHER = 32
 
 
 @dataclass(frozen=True)
 class FlatForest:
-    """PI-Trees of `max_samples` pool points each, `branching` seeds a node.
+    """PI-Trees of `max_samples` pool points each, with `branching` seeds per node.
 
-    Tree i has the nodes roots[i] to roots[i + 1]; `first_child` counts from its
-    root, so that forests are joined by putting their arrays end to end.
+    Tree i has the nodes roots[i] to roots[i + 1]. `first_child` is relative to the root, so that
+    concatenating the arrays joins forests.
     """
 
     max_samples: int
@@ -35,14 +35,14 @@ class FlatForest:
     seed: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
     size: NDArray[np.int32] = field(default_factory=lambda: _NO_NODES)
     soft: bool = field(default=False, kw_only=True)
-    """Whether an edge counts 2 - distance to the seed, in place of 1."""
+    """Whether an edge counts 2 - distance to the seed, instead of 1."""
 
     def __len__(self) -> int:
         return len(self.roots) - 1
 
     @property
     def height_limit(self) -> int:
-        """The depth at which a tree ends."""
+        """The maximum depth of a tree."""
         return height_limit(self.max_samples, self.branching)
 
     @cached_property
@@ -52,52 +52,53 @@ class FlatForest:
 
     @property
     def normaliser(self) -> float:
-        """c_b(psi); twice that where an edge counts up to 2."""
+        """c_b(psi); twice that if an edge counts up to 2."""
         return float(self.depths[-1]) * (2 if self.soft else 1)
 
     def grow(self, D: Floats, stream: Stream, trees: range) -> FlatForest:
-        """A forest of these trees alone; tree i depends on (D, stream, i)."""
+        """Grow these trees only; tree i depends on (D, stream, i)."""
         splits = (self.max_samples - 1) // (self.branching - 1)
-        most = len(trees) * (1 + self.branching * splits)
+        max_nodes = len(trees) * (1 + self.branching * splits)
         roots = np.empty(len(trees) + 1, np.int64)
-        nodes = first_child, seed, size = tuple(np.empty(most, np.int32) for _ in range(3))
+        nodes = first_child, seed, size = tuple(np.empty(max_nodes, np.int32) for _ in range(3))
         b, pool = self.branching, len(D)
-        kernels.grow_trees(
+        compiled.grow_trees(
             D, np.uint64(stream.key), trees.start, self.max_samples, b, self.height_limit,
             None if b == 2 else np.empty(b, np.uint64), np.empty(pool, np.uint64),
             np.empty(pool, np.int64), np.empty(pool, np.int64), np.empty(b, np.int64),
-            np.empty(b, np.int64), np.empty((most, 3), np.int64), roots, first_child, seed, size,
+            np.empty(b, np.int64), np.empty((max_nodes, 3), np.int64), roots, first_child, seed,
+            size,
         )  # fmt: skip
         grown = (array[: roots[-1]].copy() for array in nodes)
         return FlatForest(self.max_samples, self.branching, roots, *grown, soft=self.soft)
 
     def path_lengths(self, D: Floats) -> Floats:
-        """D (rows, pool) to path lengths (rows, t)."""
+        """Path lengths (rows, t) from distances D (rows, pool)."""
         out = np.empty((len(D), len(self)))
         ends = self.depths[self.size]
-        node, active = np.empty((2, _TOGETHER), np.uint32)
-        kernels.descend(
+        node, active = np.empty((2, _ROWS_TOGETHER), np.uint32)
+        compiled.descend(
             D, self.roots[:-1], self._nodes, ends, self.branching, self.soft, node, active,
-            np.empty(_TOGETHER), out,
+            np.empty(_ROWS_TOGETHER), out,
         )  # fmt: skip
         return out
 
     @cached_property
     def children(self) -> NDArray[np.int64]:
-        """`first_child` among the nodes of all trees."""
+        """`first_child` as an index into the nodes of all trees."""
         roots = np.repeat(self.roots[:-1], np.diff(self.roots))
         return np.where(self.first_child >= 0, roots + self.first_child, -1)
 
     @cached_property
     def _nodes(self) -> NDArray[np.uint32]:
-        """(nodes, 2): the position of the first child, 0 for a leaf, and the seed; side by side, so
-        that one look-up fetches both."""
+        """(nodes, 2): the index of the first child, 0 for a leaf, and the seed; adjacent, so that
+        one memory access reads both."""
         return np.stack([self.children, self.seed], axis=1).clip(0).astype(np.uint32)
 
     def is_valid(self, pool: int) -> bool:
         """Whether all indices are in range and every path ends; for trees read from a file.
 
-        Types are exact and numbers are compared, not subtracted, so that nothing overflows.
+        Types must match exactly, and numbers are compared, not subtracted, to avoid overflow.
         """
         arrays = (self.first_child, self.seed, self.size)
         roots, nodes = self.roots, len(self.first_child)
@@ -112,15 +113,15 @@ class FlatForest:
             and (roots[1:] > roots[:-1]).all()
         ):
             return False
-        in_tree = np.diff(roots)
-        # Children stand behind their parent in the same tree, so every descent ends.
-        own = np.arange(nodes) - np.repeat(roots[:-1], in_tree)
-        sizes, inner = np.repeat(in_tree, in_tree), self.first_child >= 0
+        tree_sizes = np.diff(roots)
+        # Children follow their parent in the same tree, so every path ends.
+        position = np.arange(nodes) - np.repeat(roots[:-1], tree_sizes)
+        end, inner = np.repeat(tree_sizes, tree_sizes), self.first_child >= 0
         last = self.first_child.astype(np.int64) + self.branching
         return bool(
-            (self.first_child[inner] > own[inner]).all()
-            and (last[inner] <= sizes[inner]).all()
-            and ((self.seed >= 0) & (self.seed < pool) | (own == 0)).all()
+            (self.first_child[inner] > position[inner]).all()
+            and (last[inner] <= end[inner]).all()
+            and ((self.seed >= 0) & (self.seed < pool) | (position == 0)).all()
             and ((self.size >= 0) & (self.size <= self.max_samples)).all()
         )
 

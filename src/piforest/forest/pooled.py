@@ -1,4 +1,4 @@
-"""A forest, the pool of rows that its trees are made of, and the metric between them."""
+"""A forest together with its pool of rows and its metric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from .._kernels import trees as kernels
+from .._kernels import trees as compiled
 from .._random import Stream
 from .._registry import overrides_consistently
 from .._rows import SparseRows
@@ -17,15 +17,15 @@ from ..metrics import METRICS, as_rows
 from ..protocols import Bools, Floats, Metric
 from .flat import FlatForest, join
 
-# The memory of a block's table of distances.
+# The memory of the distances of a block.
 _TABLE_BYTES = 8 * 2**20
 
 
 class PooledForest:
-    """Path lengths and scores of rows: their distances to the pool, then look-ups.
+    """Computes path lengths and scores of rows from their distances to the pool.
 
-    A row that prefers nothing, under a metric for which zeros mean that, does not
-    descend: its path length is 1 in every tree, the least possible.
+    If the metric has `empty_rows`, a row of zeros does not descend: its path length is 1 in every
+    tree, the smallest possible.
     """
 
     def __init__(self, metric: Metric, pool: Any, trees: FlatForest, index: Any = None) -> None:
@@ -37,7 +37,7 @@ class PooledForest:
 
     @cached_property
     def _index(self) -> Any:
-        """What the metric computes once for a pool; not needed by other engines than the CPU's."""
+        """What the metric computes once for a pool; only the CPU engine needs it."""
         return getattr(self.metric, "prepare", lambda rows: rows)(self.pool)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -46,9 +46,9 @@ class PooledForest:
     def grow(
         self, D: Floats, n_estimators: int, stream: Stream, n_jobs: int | None
     ) -> PooledForest:
-        """The same pool with trees, from D (pool, pool); in parallel, with the same result.
+        """The same pool with trees, from D (pool, pool); the result does not depend on n_jobs.
 
-        By joblib, so that its backends, a cluster among them, can grow the trees.
+        joblib is used, so that its backends, such as a cluster, can grow the trees.
         """
         parts = min(effective_n_jobs(n_jobs), n_estimators)
         cuts = [n_estimators * k // parts for k in range(parts + 1)]
@@ -58,24 +58,24 @@ class PooledForest:
         return PooledForest(self.metric, self.pool, join(grown), self._index)
 
     def rows_of(self, X: Any) -> Any:
-        """X in the layout of the metric: its own `rows(X)`, or a dense array."""
-        own = getattr(self.metric, "rows", None)
-        return own(X) if own is not None else as_rows(self.metric, X)
+        """X in the layout of the metric: its `rows(X)` if it has one, else a dense array."""
+        to_rows = getattr(self.metric, "rows", None)
+        return to_rows(X) if to_rows is not None else as_rows(self.metric, X)
 
     def prepare(self) -> None:
-        """Compute what all threads need, once."""
+        """Compute what all threads share."""
         _ = self._index
 
     @property
     def computes_half(self) -> bool:
-        """Whether the metric can compute one half of the pool's symmetric table. Not if a
-        subclass changed the distances of the class that can."""
+        """Whether the metric can compute one half of the symmetric distances within the pool. Not
+        if a subclass overrides `pairwise` alone."""
         return overrides_consistently(type(self.metric), "upper", "pairwise")
 
     @cached_property
     def _is_trusted(self) -> bool:
-        """Whether distances need no check: a built-in metric computes them from integers. The
-        tests check these, and another pass takes a twentieth of the time."""
+        """Whether distances need no check, which takes a twentieth of the time: tests cover those
+        that a built-in metric computes from integers."""
         return METRICS.name_of(self.metric) is not None and getattr(self.pool, "exact", False)
 
     @property
@@ -91,13 +91,13 @@ class PooledForest:
         return D
 
     def upper_table(self, start: int, stop: int) -> Floats:
-        """Rows start to stop of the pool's own table, from column `start` on: for metrics that
-        can compute one half."""
+        """Rows start to stop of the distances within the pool, from column `start` on, if
+        `computes_half`."""
         D: Floats = self.metric.upper(self._index, start, stop)  # type: ignore[attr-defined]
         return D
 
     def path_lengths(self, rows: Any, D: Floats | None = None) -> Floats:
-        """(rows, t); D is their table if it is known already."""
+        """(rows, t); D: the distances of the rows, if they are known."""
         lengths = self.trees.path_lengths(self.table(rows) if D is None else D)
         lengths[empty_rows(self.metric, rows)] = 1.0
         return lengths
@@ -106,12 +106,12 @@ class PooledForest:
         """(rows,) anomaly scores in (0, 1]."""
         lengths = self.path_lengths(rows, D)
         out = np.empty(len(lengths))
-        kernels.scores(lengths, self.trees.normaliser, out)
+        compiled.scores(lengths, self.trees.normaliser, out)
         return out
 
 
 def empty_rows(metric: Metric, rows: Any) -> Bools:
-    """Which rows prefer nothing."""
+    """Which rows are empty: they have no preferences."""
     if not metric.empty_rows:
         return np.zeros(len(rows), np.bool_)
     if isinstance(rows, SparseRows):

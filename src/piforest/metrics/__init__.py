@@ -1,4 +1,4 @@
-"""Distances between rows: one file for each kind, one line here for each name.
+"""Distances between rows: one module for each kind, one line here for each name.
 
 >>> from piforest.metrics import get_metric
 >>> get_metric("tanimoto").pairwise([[1.0, 0.5, 0.0]], [[1.0, 0.5, 0.0], [0.0, 0.0, 1.0]])
@@ -78,7 +78,7 @@ def get_metric(name: str, **options: Any) -> Metric:
 
 
 def resolve_metric(metric: Any) -> Metric:
-    """A name, an object with `pairwise`, or any function d(a, b)."""
+    """The metric of a name, an object with `pairwise`, or any function d(a, b)."""
     if isinstance(metric, str):
         return get_metric(metric)
     members = all(hasattr(metric, member) for member in ("name", "empty_rows", "pairwise"))
@@ -95,10 +95,10 @@ def resolve_metric(metric: Any) -> Metric:
 
 
 def as_rows(metric: Metric, X: Any) -> Any:
-    """X in the layout that the metric works on: its own `rows(X)`, or a dense array."""
-    own = getattr(metric, "rows", None)
-    if own is not None:
-        return own(X)
+    """X in the layout of the metric: its `rows(X)` if it has this method, else a dense array."""
+    to_rows = getattr(metric, "rows", None)
+    if to_rows is not None:
+        return to_rows(X)
     if isinstance(X, SparseRows):
         X = X.to_csr()
     return X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)

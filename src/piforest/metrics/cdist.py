@@ -1,4 +1,4 @@
-"""Distances that SciPy computes, pair by pair, on dense rows."""
+"""Distances between dense rows, computed by SciPy."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Canberra(_Cdist):
 
 @dataclass(frozen=True)
 class BrayCurtis(_Cdist):
-    """sum |a - b| / sum |a + b|; two rows of zeros have the distance 0."""
+    """sum |a - b| / sum |a + b|; the distance between two rows of zeros is 0."""
 
     name: ClassVar[str] = "braycurtis"
 

@@ -1,4 +1,4 @@
-"""Distances that the user brings: a table, or a function of two objects."""
+"""User-defined distances: a precomputed matrix, or a function of two objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..protocols import Floats
 
 @dataclass(frozen=True)
 class Precomputed:
-    """Rows are distances to all training points; a pool is a list of their numbers."""
+    """Rows hold distances to all training points; a pool is an array of column numbers."""
 
     name: ClassVar[str] = "precomputed"
     empty_rows: ClassVar[bool] = False
@@ -25,7 +25,7 @@ class Precomputed:
 
 @dataclass(frozen=True)
 class Callable:
-    """d(a, b) for each pair: vectors, strings, any objects. A Python call for each."""
+    """d(a, b) of vectors, strings or any objects; one Python call for each pair."""
 
     function: Function[[Any, Any], float]
     name: ClassVar[str] = "callable"

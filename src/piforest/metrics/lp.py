@@ -1,7 +1,7 @@
-"""Euclidean and Manhattan distances, of dense and of sparse rows.
+"""Euclidean and Manhattan distances between dense or sparse rows.
 
-Not by a matrix product: |a|^2 + |b|^2 - 2 <a, b> loses the digits that decide
-between near seeds, and its last bits depend on the other rows.
+A matrix product is not used: |a|^2 + |b|^2 - 2 <a, b> loses the digits that decide between near
+seeds, and its last bits depend on the other rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Lp:
     _power: ClassVar[int]
 
     def rows(self, X: Any) -> Any:
-        """Sparse stays sparse, anything else becomes a dense array."""
+        """Sparse rows stay sparse, anything else becomes a dense array."""
         if isinstance(X, SparseRows):
             return X
         return sparse_rows(X) if scipy.sparse.issparse(X) else np.asarray(X, np.float64)

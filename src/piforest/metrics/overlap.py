@@ -1,10 +1,10 @@
-"""Distances from what two rows share: Tanimoto, Jaccard, Ruzicka, cosine.
+"""Distances based on the overlap of two rows: Tanimoto, Jaccard, Ruzicka, cosine.
 
-All four need one number for each pair, a sum over shared columns, and one for
-each row. They take dense arrays, SciPy sparse matrices and `SparseRows`. With
-fixed-point rows every sum is an exact integer.
+All four need one number for each pair, a sum over shared columns, and one number for each row.
+They accept dense arrays, SciPy sparse matrices and `SparseRows`. With fixed-point rows every sum
+is an exact integer.
 
-The distance from or to an empty row is 1, between two empty rows too.
+The distance from or to an empty row is 1, also between two empty rows.
 """
 
 from __future__ import annotations
@@ -20,82 +20,80 @@ from .._rows import SparseRows, sparse_rows
 from .._validation import check_not_negative, different_columns
 from ..protocols import Floats
 
-# 127 ** 2 times as many shared models stay below 2 ** 31.
-_COLUMNS_FOR_INT32 = 130_000
-# A column that more than this share of the pool has is kept dense: running over the whole
-# pool in vectors is faster than running down the rows that have it (measured: 0.03 to 0.045 ns
-# a row of the pool against 0.8).
-_CROWDED = 1 / 16
-# The same where all values are one and the same, so that columns are counted, four rows of the
-# pool in a byte.
-_CROWDED_COUNTS = 1 / 96
-# Bytes of a packed column: whole vectors, since what is left over takes longest.
-_VECTOR = 32
+# 127 ** 2 times this number of columns is below 2 ** 31.
+COLUMNS_FOR_INT32 = 130_000
+# A column with entries in more than this share of the pool is stored dense: a vectorised loop over
+# the whole pool (measured: 0.03 to 0.045 ns per row) is faster than visiting its entries (0.8 ns).
+_DENSE_SHARE = 1 / 16
+# The same if all values are equal; then columns are counted, with four rows of the pool per byte.
+_PACKED_SHARE = 1 / 96
+# The length of a packed column is a multiple of this, since a partial vector takes longest.
+_VECTOR_BYTES = 32
 
 
 @dataclass(frozen=True)
 class InvertedRows:
-    """A pool with the rows of each column, which overlaps are summed through."""
+    """A pool stored by columns, for sums over shared columns."""
 
     pool: SparseRows
     sums: NDArray[Any]
     may_be_dense: bool
-    """Are the overlaps sums of products, which zeros add nothing to?"""
-    place: NDArray[np.int32] = field(init=False)
-    """(columns,) which row of `dense` a column is, -1 for those that are lists"""
+    """whether overlaps are sums of products, to which zeros add nothing"""
+    slot: NDArray[np.int32] = field(init=False)
+    """(columns,) the row of `dense` that holds a column, -1 for columns stored as lists"""
     dense: NDArray[np.uint8] = field(init=False)
-    """(k, n); packed into (k + 1, q) where all values are one and the same"""
-    most: NDArray[np.uint8] = field(init=False)
+    """(k, n); packed into (k + 1, q) if all values are equal"""
+    column_max: NDArray[np.uint8] = field(init=False)
     """(k,) the largest value of each row of `dense`"""
     ends: NDArray[np.int64] = field(init=False)
     rows: NDArray[np.uint16] | NDArray[np.uint32] = field(init=False)
     values: NDArray[Any] = field(init=False)
     only_value: int = field(init=False)
-    """the value of all entries, 0 if they differ: 127 or 1 where preferences are binary"""
+    """the value of all entries, such as 127 or 1 for binary preferences; 0 if they differ"""
 
     def __post_init__(self) -> None:
         pool = self.pool
         counts = np.bincount(pool.indices, minlength=pool.n_columns)
         only_value = _only_value(pool) if self.exact else 0
         packed = only_value > 0
-        share = _CROWDED_COUNTS if packed else _CROWDED
-        crowded = counts > share * len(pool) if self.exact else np.zeros(len(counts), np.bool_)
-        place = np.where(crowded, np.cumsum(crowded) - 1, -1).astype(np.int32)
-        size = -(-len(pool) // (4 * _VECTOR)) * _VECTOR if packed else len(pool)
-        dense = np.zeros((int(crowded.sum()) + packed, size), np.uint8)
-        listed = int(counts[~crowded].sum())
-        rows = np.empty(listed, np.uint16 if len(pool) <= 2**16 else np.uint32)
-        values = np.empty(listed, pool.data.dtype)
-        ends = np.concatenate([[0], np.cumsum(np.where(crowded, 0, counts))]).astype(np.int64)
-        most = np.zeros(len(dense), np.uint8)
+        share = _PACKED_SHARE if packed else _DENSE_SHARE
+        is_dense = counts > share * len(pool) if self.exact else np.zeros(len(counts), np.bool_)
+        slot = np.where(is_dense, np.cumsum(is_dense) - 1, -1).astype(np.int32)
+        size = -(-len(pool) // (4 * _VECTOR_BYTES)) * _VECTOR_BYTES if packed else len(pool)
+        dense = np.zeros((int(is_dense.sum()) + packed, size), np.uint8)
+        n_listed = int(counts[~is_dense].sum())
+        rows = np.empty(n_listed, np.uint16 if len(pool) <= 2**16 else np.uint32)
+        values = np.empty(n_listed, pool.data.dtype)
+        ends = np.concatenate([[0], np.cumsum(np.where(is_dense, 0, counts))]).astype(np.int64)
+        column_max = np.zeros(len(dense), np.uint8)
         sparse.invert(
-            pool.indptr, pool.indices, pool.data, place, ends[:-1].copy(), rows, values, dense,
-            most, packed,
+            pool.indptr, pool.indices, pool.data, slot, ends[:-1].copy(), rows, values, dense,
+            column_max, packed,
         )  # fmt: skip
-        found = {
-            "place": place, "dense": dense, "most": most, "ends": ends, "rows": rows,
+        attributes = {
+            "slot": slot, "dense": dense, "column_max": column_max, "ends": ends, "rows": rows,
             "values": values, "only_value": only_value,
         }  # fmt: skip
-        for name, value in found.items():
+        for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
     @property
     def exact(self) -> bool:
         return self.may_be_dense and self.pool.exact
 
-    def takes(self, rows: SparseRows) -> bool:
-        """Do the dense columns hold what sums with these rows need? Packed ones are counted, so
-        the rows have to have one value too."""
+    def supports(self, rows: SparseRows) -> bool:
+        """Whether the dense columns allow sums with these rows. Packed columns are counted, so all
+        values of the rows have to be equal, too."""
         if not self.exact or len(rows.data) == 0:
             return True
         return rows.exact and (self.only_value == 0 or _only_value(rows) > 0)
 
 
 def _dtype(rows: SparseRows, pool: SparseRows) -> Any:
-    """What holds the sum over all shared columns."""
+    """A type that holds the sum over all columns."""
     if not (rows.exact and pool.exact):
         return np.float64
-    return np.int32 if rows.n_columns <= _COLUMNS_FOR_INT32 else np.int64
+    return np.int32 if rows.n_columns <= COLUMNS_FOR_INT32 else np.int64
 
 
 def _only_value(rows: SparseRows) -> int:
@@ -104,41 +102,41 @@ def _only_value(rows: SparseRows) -> int:
 
 
 def _add_dense(rows: SparseRows, index: InvertedRows, upper: int, out: NDArray[Any]) -> None:
-    """Add the products of the columns that are kept dense."""
+    """Add the products of the dense columns."""
     if not index.exact or len(rows.data) == 0:
         return
     if index.only_value:
         product = index.only_value * int(rows.data[0])
-        sparse.packed_counts(rows.indptr, rows.indices, index.place, index.dense, product, out)
+        sparse.packed_counts(rows.indptr, rows.indices, index.slot, index.dense, product, out)
     elif len(index.dense):
-        room = rows.n_columns + 3
+        size = rows.n_columns + 3
         sparse.dense_products(
-            rows.indptr, rows.indices, rows.data, index.place, index.dense, index.most, upper,
-            np.empty(room, np.int64), np.empty(room, np.uint16), np.zeros(out.shape[1], np.uint16),
+            rows.indptr, rows.indices, rows.data, index.slot, index.dense, index.column_max, upper,
+            np.empty(size, np.int64), np.empty(size, np.uint16), np.zeros(out.shape[1], np.uint16),
             out,
         )  # fmt: skip
 
 
 class _Overlap:
-    """`pairwise` from a kernel that sums over shared columns, and the sums of each row."""
+    """`pairwise` from a compiled sum over shared columns and the sum of each row."""
 
     name: ClassVar[str]
     empty_rows: ClassVar[bool] = True
     non_negative: ClassVar[bool] = True
-    _kernel: ClassVar[Any] = staticmethod(sparse.products)
+    _add_shared: ClassVar[Any] = staticmethod(sparse.products)
     _squared: ClassVar[bool] = True
 
     def prepare(self, B: Any) -> InvertedRows:
         rows = self.rows(B)
-        return InvertedRows(rows, self._sums(rows), self._kernel is sparse.products)
+        return InvertedRows(rows, self._sums(rows), self._add_shared is sparse.products)
 
     def upper(self, index: InvertedRows, start: int, stop: int) -> Floats:
-        """Rows start to stop of the pool's own table, from column `start` on; those on the left
-        of the diagonal may be missing."""
+        """Rows start to stop of the distances within the pool, from column `start` on; entries
+        left of the diagonal are not valid."""
         pool = index.pool
         rows = pool[start:stop]
         shared = self._shared(rows, index, start)
-        # Contiguous, as in `pairwise`: another layout would be compiled once more.
+        # Contiguous, as in `pairwise`: another layout would be compiled again.
         shared = np.ascontiguousarray(shared[:, start:])
         return self._distance(shared, index.sums[start:stop], index.sums[start:])
 
@@ -148,18 +146,18 @@ class _Overlap:
         pool = index.pool
         if rows.n_columns != pool.n_columns:
             raise different_columns(rows.n_columns, pool.n_columns)
-        if not index.takes(rows):
+        if not index.supports(rows):
             index = InvertedRows(pool, index.sums, may_be_dense=False)
         shared = self._shared(rows, index, -1)
         return self._distance(shared, self._sums(rows), index.sums)
 
     def _shared(self, rows: SparseRows, index: InvertedRows, upper: int) -> NDArray[Any]:
-        """(rows, pool) the sums over shared columns; with upper >= 0, of the pool's rows from
-        `upper` on, and of these only the part from the diagonal on."""
+        """(rows, pool) sums over shared columns; with upper >= 0, of the pool rows from `upper` on,
+        and only entries from the diagonal on."""
         shared = np.zeros((len(rows), len(index.pool)), _dtype(rows, index.pool))
         _add_dense(rows, index, upper, shared)
         starts = index.ends[:-1] if upper < 0 else index.ends[:-1].copy()
-        self._kernel(
+        self._add_shared(
             rows.indptr, rows.indices, rows.data, upper, starts, index.ends[1:], index.rows,
             index.values, shared,
         )  # fmt: skip
@@ -192,7 +190,7 @@ class Tanimoto(_Overlap):
 
 @dataclass(frozen=True)
 class Jaccard(_Overlap):
-    """1 - |a and b| / |a or b|: Tanimoto's distance with every non-zero entry counted as 1."""
+    """1 - |a and b| / |a or b|: the Tanimoto distance with every non-zero entry counted as 1."""
 
     name: ClassVar[str] = "jaccard"
 
@@ -207,7 +205,7 @@ class Ruzicka(_Overlap):
     """1 - sum of minima / sum of maxima."""
 
     name: ClassVar[str] = "ruzicka"
-    _kernel: ClassVar[Any] = staticmethod(sparse.minima)
+    _add_shared: ClassVar[Any] = staticmethod(sparse.minima)
     _squared: ClassVar[bool] = False
 
 

@@ -1,4 +1,4 @@
-"""Samplers: which points make a minimal sample. One file each, one line here.
+"""Samplers choose the points of minimal samples. One module and one line here for each.
 
 >>> from piforest.sampling import list_samplers
 >>> list_samplers()
@@ -68,7 +68,7 @@ def get_sampler(name: str, **options: Any) -> Sampler:
 
 
 def resolve_sampler(sampler: Any) -> Sampler:
-    """A name, or an object with a `draw` method."""
+    """The sampler of a name, or of an object with a `draw` method."""
     if isinstance(sampler, str):
         return get_sampler(sampler)
     draws = callable(getattr(sampler, "draw", None)) and hasattr(sampler, "name")

@@ -1,4 +1,4 @@
-"""Points of one group."""
+"""The sampler "grouped": points of one group."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from typing import ClassVar
 import numpy as np
 
 from .._random import Stream, below, mix
-from .._validation import check_groups, check_share_of_samples
 from ..protocols import Floats, Ints
-from ._common import distinct, refuse, spread, uniform
+from ._common import (
+    check_groups,
+    check_share_of_samples,
+    non_uniform,
+    reject_unused,
+    uniform,
+    without_replacement,
+)
 
 
 @dataclass(frozen=True)
 class GroupedSampler:
-    """Points of one of the `groups` that `fit` is given: segments, objects, images.
+    """Samples within one of the `groups` that are passed to `fit`: segments, objects, images.
 
-    A group is drawn in proportion to its size, of those with enough points for a sample, and
-    then any of its points. Points of smaller groups are in no such sample.
+    A group with enough points for a sample is drawn in proportion to its size, then any of its
+    points. Points of smaller groups are in uniform samples only.
 
-    share: of such samples; the others are uniform. They find structures that are spread over
-    several groups. O(n log n + s k**2).
+    share: the share of these samples. The others are uniform and find structures that extend
+    over several groups. O(n log n + s k**2).
     """
 
     share: float = 1.0
@@ -42,16 +48,16 @@ class GroupedSampler:
         quality: Floats | None = None,
         groups: Ints | None = None,
     ) -> Ints:
-        refuse(self.name, quality=quality)
-        of, sizes = check_groups(self.name, groups, len(X), size)
+        reject_unused(self.name, quality=quality)
+        group_of, sizes = check_groups(self.name, groups, len(X), size)
         out = uniform(stream, len(X), size, n_samples)
-        numbers = spread(self.share, n_samples)
-        members = np.argsort(of, kind="stable")
+        numbers = non_uniform(self.share, n_samples)
+        members = np.argsort(group_of, kind="stable")
         large = np.flatnonzero(sizes >= size)
         ends, starts = np.cumsum(sizes[large]), (np.cumsum(sizes) - sizes)[large]
-        # A point of any of them, and with it its group.
-        at = below(mix(stream.child("group").key, numbers), ends[-1])
-        group = np.searchsorted(ends, at, side="right")
-        ranks = distinct(stream.child("ranks"), numbers, sizes[large][group], size)
+        # The group of a random point.
+        point = below(mix(stream.child("group").key, numbers), ends[-1])
+        group = np.searchsorted(ends, point, side="right")
+        ranks = without_replacement(stream.child("ranks"), numbers, sizes[large][group], size)
         out[numbers] = members[starts[group][:, None] + ranks]
         return out

@@ -1,4 +1,4 @@
-"""All points equally often."""
+"""The sampler "stratified": all points equally often."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._kernels.samples import in_turn
+from .._kernels.samples import sample_permutations
 from .._random import Stream
 from ..protocols import Floats, Ints
-from ._common import refuse
+from ._common import reject_unused
 
 
 @dataclass(frozen=True)
 class StratifiedSampler:
-    """Random permutations of the points, one after the other, cut into samples.
+    """Consecutive random permutations of the points, cut into samples.
 
-    So the numbers of samples that two points are in differ by one at most, and after n / k
-    samples every point has been in one. Where one permutation ends within a sample, a point
-    that the sample has already waits until the next. O(n + s k**2).
+    All points are in equally many samples, up to one, and after n / k samples every point has been
+    in one. If a permutation ends within a sample, a point that is already in it is kept for the
+    next sample. O(n + s k**2).
     """
 
     name: ClassVar[str] = "stratified"
@@ -34,7 +34,7 @@ class StratifiedSampler:
         quality: Floats | None = None,
         groups: Ints | None = None,
     ) -> Ints:
-        refuse(self.name, quality=quality, groups=groups)
+        reject_unused(self.name, quality=quality, groups=groups)
         out = np.empty((n_samples, size), np.int64)
-        in_turn(np.uint64(stream.key), len(X), out)
+        sample_permutations(np.uint64(stream.key), len(X), out)
         return out

@@ -1,4 +1,4 @@
-"""Any points."""
+"""The sampler "uniform": any points."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from .._random import Stream
 from ..protocols import Floats, Ints
-from ._common import refuse, uniform
+from ._common import reject_unused, uniform
 
 
 @dataclass(frozen=True)
 class UniformSampler:
-    """Every set of points is as likely as any other. O(s k**2), whatever n is."""
+    """All sets of points are equally likely. O(s k**2), independent of n."""
 
     name: ClassVar[str] = "uniform"
 
@@ -26,5 +26,5 @@ class UniformSampler:
         quality: Floats | None = None,
         groups: Ints | None = None,
     ) -> Ints:
-        refuse(self.name, quality=quality, groups=groups)
+        reject_unused(self.name, quality=quality, groups=groups)
         return uniform(stream, len(X), size, n_samples)

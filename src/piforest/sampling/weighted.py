@@ -1,4 +1,4 @@
-"""Good points more often than others."""
+"""The sampler "weighted": points in proportion to their quality."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._kernels.samples import by_weight
+from .._kernels.samples import sample_weighted
 from .._random import Stream
-from .._validation import check_quality
 from ..protocols import Floats, Ints
-from ._common import refuse
+from ._common import check_quality, reject_unused
 
 
 @dataclass(frozen=True)
 class WeightedSampler:
-    """Points in proportion to the `quality` that `fit` is given, one after the other.
+    """Points in proportion to the `quality` that is passed to `fit`, without replacement.
 
     For matches, quality may be 1 - ratio of the distances to the best and the second-best
-    candidate: false matches have ratios near 1. Only proportions count. A point of quality 0
+    candidate: false matches have ratios near 1. Only proportions matter. A point of quality 0
     is in no sample, but is scored like any other. O(s k (k + log n)).
     """
 
@@ -36,15 +35,15 @@ class WeightedSampler:
         quality: Floats | None = None,
         groups: Ints | None = None,
     ) -> Ints:
-        refuse(self.name, groups=groups)
+        reject_unused(self.name, groups=groups)
         out = np.empty((n_samples, size), np.int64)
-        ends = np.cumsum(_in_units(check_quality(self.name, quality, len(X), size)))
-        by_weight(np.uint64(stream.key), ends, out)
+        ends = np.cumsum(_to_integers(check_quality(self.name, quality, len(X), size)))
+        sample_weighted(np.uint64(stream.key), ends, out)
         return out
 
 
-def _in_units(quality: Floats) -> Ints:
-    """As integers, of which the largest is 2**52 / n: sums of them are exact, in any order."""
+def _to_integers(quality: Floats) -> Ints:
+    """Scale to integers of at most 2**52 / n, whose sums are exact in any order."""
     with np.errstate(under="ignore"):
         units = np.ceil(quality / quality.max() * (2**52 // len(quality)))
     return np.where(quality > 0, np.maximum(units, 1), 0).astype(np.int64)

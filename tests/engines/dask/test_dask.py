@@ -1,4 +1,4 @@
-"""Dask collections: the same bits as in memory, whatever the partitions and the workers."""
+"""Dask collections: results equal those in memory, for any partitions and workers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from piforest._random import SUBSET, Stream, choose, subset  # noqa: E402
 from piforest.datasets import make_lines  # noqa: E402
 from piforest.engines.dask import connect, packed  # noqa: E402
 from piforest.engines.dask import engine as dask_engine  # noqa: E402
-from piforest.engines.dask.gather import lengths_of, with_fixed_partitions  # noqa: E402
+from piforest.engines.dask.rows import lengths_of, with_fixed_partitions  # noqa: E402
 
 MANY = 60_000
 MODELS = {"n_models": 150}
@@ -65,7 +65,7 @@ def client():
 
 @pytest.fixture
 def here():
-    """Dask in this thread alone, where a cluster would show nothing more."""
+    """Dask in this thread only, for tests that need no cluster."""
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -95,7 +95,7 @@ DETECTORS = {
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("kind", DETECTORS)
 @pytest.mark.parametrize("n", [2000, MANY])
-def test_a_fit_to_partitions_is_the_fit_in_memory(many, kind, n):
+def test_a_fit_to_partitions_equals_the_fit_in_memory(many, kind, n):
     X = many[:n]
     expected = DETECTORS[kind]().fit(X)
     uneven = tuple(np.diff([0, 1, 1, 800, n]))
@@ -127,7 +127,7 @@ def test_every_sampler_draws_the_same_models_from_partitions(many, sampler):
             make().set_params(sampler=sampler).fit(array, **short)
 
 
-def test_beyond_50_000_points_models_are_drawn_from_those_that_stand_for_all(many):
+def test_models_of_more_than_50_000_points_are_drawn_from_the_subset(many):
     detector = DETECTORS["default"]().fit(many)
     assert len(detector.fitted_.subset) == SUBSET
     rows = subset(Stream(detector.fitted_.key), MANY)
@@ -137,7 +137,7 @@ def test_beyond_50_000_points_models_are_drawn_from_those_that_stand_for_all(man
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_scores_are_the_same_bits_on_any_number_of_workers(client, fitted, few, workers):
+def test_scores_do_not_depend_on_the_number_of_workers(client, fitted, few, workers):
     some = list(client.scheduler_info(n_workers=-1)["workers"])[:workers]
     for chunks in (2000, 333, (1, 0, 999, 1000)):
         lazy = fitted.anomaly_score(da.from_array(few, chunks=(chunks, 2)))
@@ -145,30 +145,30 @@ def test_scores_are_the_same_bits_on_any_number_of_workers(client, fitted, few, 
         assert np.array_equal(scores, fitted.anomaly_score(few))
 
 
-def test_a_fit_on_a_cluster_is_the_fit_in_memory(client, many):
+def test_a_fit_on_a_cluster_equals_the_fit_in_memory(client, many):
     with client.as_current():
         detector = DETECTORS["default"]().fit(da.from_array(many, chunks=(7000, 2)))
     same_model(detector, DETECTORS["default"]().fit(many))
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_answers_have_the_partitions_and_the_index_of_what_was_asked(here, fitted, few, method):
+def test_results_have_the_partitions_and_the_index_of_the_input(here, fitted, few, method):
     table = frame(few, index=np.arange(2000) * 3)
     lazy = dd.from_pandas(table, npartitions=5)
     with_names = PreferenceIsolationForest("line", **MODELS, **SMALL).fit(table)
-    answer = getattr(with_names, method)(lazy)
-    assert answer.divisions == lazy.divisions
-    series = answer.compute()
+    result = getattr(with_names, method)(lazy)
+    assert result.divisions == lazy.divisions
+    series = result.compute()
     assert series.name == method
     assert series.index.equals(table.index)
     expected = getattr(fitted, method)(few)
     assert np.array_equal(series, expected)
-    assert answer.dtype == series.dtype == expected.dtype
+    assert result.dtype == series.dtype == expected.dtype
     array = da.from_array(few, chunks=(600, 1))
-    answer = getattr(fitted, method)(array)
-    assert answer.chunks == array.chunks[:1]
-    assert answer.dtype == expected.dtype
-    assert np.array_equal(answer.compute(), expected)
+    result = getattr(fitted, method)(array)
+    assert result.chunks == array.chunks[:1]
+    assert result.dtype == expected.dtype
+    assert np.array_equal(result.compute(), expected)
 
 
 @pytest.mark.slow
@@ -191,7 +191,7 @@ def test_a_folder_of_parquet_files_gets_a_column_of_scores(few, tmp_path):
 
 
 @pytest.mark.usefixtures("here")
-def test_unknown_lengths_are_counted_and_empty_partitions_pass(few):
+def test_unknown_lengths_are_counted_and_empty_partitions_are_accepted(few):
     lazy = dd.from_pandas(frame(few), npartitions=6)
     lazy = lazy[lazy["a"] > few[:, 0].mean()]
     lazy = dd.concat([lazy, lazy[lazy["a"] > 1e9]])
@@ -209,22 +209,22 @@ def test_unknown_lengths_are_counted_and_empty_partitions_pass(few):
 
 @pytest.mark.usefixtures("here")
 def test_large_chunks_are_split_into_tasks_and_joined_again(monkeypatch, fitted, few):
-    seen = []
+    calls = []
     real = packed.score
 
     def spy(*args):
-        seen.append(1)
+        calls.append(1)
         return real(*args)
 
     monkeypatch.setattr(dask_engine, "TASK_ROWS", 300)
     monkeypatch.setattr(dask_engine, "score", spy)
-    answer = fitted.anomaly_score(da.from_array(few, chunks=((1000, 100, 900), 2)))
-    assert answer.chunks == ((1000, 100, 900),)
-    assert np.array_equal(answer.compute(), fitted.anomaly_score(few))
-    assert len(seen) == 4 + 1 + 3
+    scores = fitted.anomaly_score(da.from_array(few, chunks=((1000, 100, 900), 2)))
+    assert scores.chunks == ((1000, 100, 900),)
+    assert np.array_equal(scores.compute(), fitted.anomaly_score(few))
+    assert len(calls) == 4 + 1 + 3
 
 
-def test_nothing_is_read_before_it_is_asked_for(fitted):
+def test_nothing_is_read_before_it_is_computed(fitted):
     def unreadable():
         raise AssertionError("read")
 
@@ -235,7 +235,7 @@ def test_nothing_is_read_before_it_is_asked_for(fitted):
 
 
 @pytest.mark.usefixtures("here")
-def test_what_is_wrong_is_said_at_once_or_with_the_partition(fitted, few, many):
+def test_errors_are_raised_at_once_or_name_the_partition(fitted, few, many):
     with pytest.raises(ValueError, match="X has 3 features, but PreferenceIsolationForest"):
         fitted.predict(da.zeros((10, 3), chunks=5))
     named = DETECTORS["default"]().fit(frame(few))
@@ -250,15 +250,15 @@ def test_what_is_wrong_is_said_at_once_or_with_the_partition(fitted, few, many):
             call(da.zeros(10))
         with pytest.raises(ValueError, match="rows with columns, got a Delayed"):
             call(dask.delayed(few))
-    for bad, word in ((np.nan, "NaN"), (np.inf, "infinity")):
-        holes = many.copy()
-        holes[45_000, 1] = bad
-        with pytest.raises(ValueError, match=f"contains {word}, in partition 4"):
-            DETECTORS["default"]().fit(da.from_array(holes, chunks=(10_000, 2)))
+    for invalid, name in ((np.nan, "NaN"), (np.inf, "infinity")):
+        X = many.copy()
+        X[45_000, 1] = invalid
+        with pytest.raises(ValueError, match=f"contains {name}, in partition 4"):
+            DETECTORS["default"]().fit(da.from_array(X, chunks=(10_000, 2)))
 
 
 @pytest.mark.usefixtures("here")
-def test_a_detector_of_many_lazy_points_says_where_their_scores_are(many):
+def test_scores_of_many_lazy_points_are_not_kept(many):
     array = da.from_array(many, chunks=(20_000, 2))
     detector = DETECTORS["VoronoiForest"]()
     labels = detector.fit_predict(array)
@@ -286,8 +286,8 @@ def test_a_lazily_fitted_detector_saves_and_explains_like_any_other(here, many, 
     assert str(detector.explain(array[:3])[0]) == str(expected.explain(many[:3])[0])
 
 
-def test_the_model_travels_once_to_each_worker(client, few):
-    # One that no other test has sent.
+def test_the_model_is_sent_once_to_each_worker(client, few):
+    # A model that no other test sends.
     detector = DETECTORS["default"]().set_params(random_state=77).fit(few)
     array = da.from_array(few, chunks=(40, 2))
     for lazy in (detector.anomaly_score(array), detector.anomaly_score(array + 0.0)):
@@ -302,11 +302,11 @@ def test_the_model_travels_once_to_each_worker(client, few):
         assert sum(token in str(key) for key in keys) <= 2
     workers = client.run(lambda: token in packed._UNPACKED)
     assert any(workers.values())
-    parcels = [
+    models = [
         key for key, task in dict(lazy.__dask_graph__()).items()
         if "PackedModel" in repr(getattr(task, "args", task)) or "piforest-model" in str(key)
     ]  # fmt: skip
-    assert len(parcels) == 1
+    assert len(models) == 1
 
 
 def packed_model(detector):
@@ -318,32 +318,32 @@ def test_a_process_unpacks_a_model_once(fitted, few):
     packed._UNPACKED.clear()
     first, second = (packed.unpack(model) for _ in range(2))
     assert first.fitted is second.fitted
-    for seed in range(packed._KEPT):
+    for seed in range(packed._MAX_UNPACKED):
         other = DETECTORS["default"]().set_params(random_state=seed + 1, n_models=20)
         packed.unpack(packed_model(other.fit(few[:100])))
     assert model.token not in packed._UNPACKED
-    assert len(packed._UNPACKED) == packed._KEPT
+    assert len(packed._UNPACKED) == packed._MAX_UNPACKED
 
 
-def test_a_model_travels_without_what_scoring_does_not_need(few):
+def test_a_model_is_sent_without_data_that_scoring_does_not_need(few):
     detector = DETECTORS["default"]().fit(few)
-    held = packed.unpack(packed_model(detector)).fitted
-    assert held.subset is None
-    assert held.pool_points is None
-    assert held.embedding.bands is None
+    fitted = packed.unpack(packed_model(detector)).fitted
+    assert fitted.subset is None
+    assert fitted.pool_points is None
+    assert fitted.embedding.bands is None
     lazy = detector.predict(da.from_array(few, chunks=(250, 2)))
     graph = cloudpickle.dumps(dict(lazy.__dask_graph__()))
     assert b"findings" not in graph
 
 
-def test_a_process_moves_a_model_to_its_device_once(few, monkeypatch):
+def test_a_process_copies_a_model_to_its_device_once(few, monkeypatch):
     pytest.importorskip("torch")
     from piforest.engines.torch import engine
 
-    made, real = [], engine.PreferenceScorer
+    calls, real = [], engine.PreferenceScorer
 
     def counted(*args):
-        made.append(1)
+        calls.append(1)
         return real(*args)
 
     detector = DETECTORS["default"]().fit(few).set_params(device="torch")
@@ -354,25 +354,25 @@ def test_a_process_moves_a_model_to_its_device_once(few, monkeypatch):
     with dask.config.set(scheduler="threads", num_workers=4):
         for _ in range(2):
             assert np.array_equal(lazy.compute(), expected)
-    assert len(made) == 1
+    assert len(calls) == 1
 
 
-def test_a_task_has_the_threads_of_its_worker(client):
-    assert client.submit(packed._threads, 7, pure=False).result(300) == 1
-    assert packed._threads(7) == 7
+def test_a_task_uses_the_threads_of_its_worker(client):
+    assert client.submit(packed._worker_threads, 7, pure=False).result(300) == 1
+    assert packed._worker_threads(7) == 7
 
 
-def test_a_worker_that_is_killed_costs_nothing_but_time(client, fitted, few, tmp_path):
-    def until_told(block, block_id):
-        """The second half of the blocks, of a process that leaves its id."""
+def test_scores_are_correct_if_a_worker_is_killed(client, fitted, few, tmp_path):
+    def wait_for_go(block, block_id):
+        """Return a block; for the second half of the blocks, write the process id and wait."""
         while block_id[0] >= 20 and not (tmp_path / "go").exists():
             (tmp_path / str(os.getpid())).touch()
             time.sleep(0.02)
         return block
 
-    array = da.from_array(few, chunks=(50, 2)).map_blocks(until_told, dtype=float)
+    array = da.from_array(few, chunks=(50, 2)).map_blocks(wait_for_go, dtype=float)
     lazy = fitted.anomaly_score(array)
-    # Some of what is done is lost with the worker, and so is what it does now.
+    # The worker loses finished results and the task that it runs.
     done = client.compute([lazy.blocks[k] for k in range(20)])
     with client.as_current():
         wait(done, timeout=300)
@@ -396,19 +396,19 @@ def test_trees_grow_on_the_cluster_through_joblib(client, few):
         same_model(DETECTORS["default"]().fit(few), expected)
 
 
-def test_a_scheduler_that_is_not_there_is_one_line():
+def test_a_missing_scheduler_gives_an_error_of_one_line():
     with (
-        pytest.raises(OSError, match=r"no Dask scheduler answers at 'tcp://127\.") as told,
+        pytest.raises(OSError, match=r"no Dask scheduler answers at 'tcp://127\.") as error,
         connect("tcp://127.0.0.1:9", timeout=1),
     ):
         pass
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
-def test_rows_are_chosen_alike_piece_by_piece(monkeypatch):
+def test_chosen_rows_do_not_depend_on_the_chunk(monkeypatch):
     stream = Stream(5)
-    words = _random.mix(stream.key, np.arange(5000))
-    expected = np.sort(np.argsort(words)[:300])
-    for words_at_once in (100, 299, 300, 4999, 5000, 10**6):
-        monkeypatch.setattr(_random, "_CHUNK", words_at_once)
+    hashes = _random.mix(stream.key, np.arange(5000))
+    expected = np.sort(np.argsort(hashes)[:300])
+    for chunk in (100, 299, 300, 4999, 5000, 10**6):
+        monkeypatch.setattr(_random, "_CHUNK", chunk)
         assert np.array_equal(choose(stream, 5000, 300), expected)

@@ -1,4 +1,4 @@
-"""Another device: PyTorch on the CPU runs the code of the GPU."""
+"""The torch engine, with PyTorch on the CPU running the code of the GPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ import device_laws as laws  # noqa: E402
 from piforest import _random  # noqa: E402
 from piforest.engines import choose_engine  # noqa: E402
 from piforest.engines.devices import resolve_device  # noqa: E402
-from piforest.engines.torch import residuals, words  # noqa: E402
+from piforest.engines.torch import random as torch_random  # noqa: E402
+from piforest.engines.torch import residuals  # noqa: E402
 
 X, Y = make_lines(4, sizes=80, anomaly_share=0.4, random_state=0, return_X_y=True)
 OPTIONS = {"n_models": 1000, "random_state": 0}
@@ -35,17 +36,18 @@ def detector():
     return PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
 
 
-def test_words_are_those_of_numpy():
+def test_random_bits_equal_those_of_numpy():
     keys = np.array([0, 1, 2**63, 2**64 - 1, 12345], np.uint64)
     values = np.arange(1000, dtype=np.uint64)
+    mix, signed = torch_random.mix, torch_random.signed
     for key in keys:
         expected = _random.mix(key, values)
-        found = words.mix(words.signed(key), torch.arange(1000))
-        assert np.array_equal(found.numpy().view(np.uint64), expected)
-        assert int(words.mix(torch.tensor([words.signed(key)]), 7)[0]) == words.signed(expected[7])
-        below = words.below(found, torch.full((1000,), 17)).numpy()
+        bits = mix(signed(key), torch.arange(1000))
+        assert np.array_equal(bits.numpy().view(np.uint64), expected)
+        assert int(mix(torch.tensor([signed(key)]), 7)[0]) == signed(expected[7])
+        below = torch_random.below(bits, torch.full((1000,), 17)).numpy()
         assert np.array_equal(below, _random.below(expected, 17))
-        order = np.argsort(words.ordered(found).numpy(), kind="stable")
+        order = np.argsort(torch_random.unsigned_order(bits).numpy(), kind="stable")
         assert np.array_equal(order, np.argsort(expected, kind="stable"))
 
 
@@ -63,16 +65,16 @@ def test_kernels_give_the_same_path_lengths(kernel):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", list_families())
-def test_every_family_is_as_on_the_cpu(family):
+def test_every_family_gives_the_results_of_the_cpu(family):
     laws.check_family(family, "torch")
 
 
-def test_pif_is_as_on_the_cpu():
+def test_the_algorithm_of_the_paper_gives_the_results_of_the_cpu():
     laws.check_pif("torch")
 
 
 @pytest.mark.slow
-def test_several_families_are_as_on_the_cpu():
+def test_several_families_give_the_results_of_the_cpu():
     both = {"line": 2, "circle": 1}.items()
     cpu, other = (
         laws.fitted(PreferenceIsolationForest, list(both), X, device=device)
@@ -83,14 +85,14 @@ def test_several_families_are_as_on_the_cpu():
 
 
 class Farther(Line):
-    """A family of one's own, without a formula of its own."""
+    """A custom family without a formula for its residuals."""
 
     def residuals(self, X, params):
         return 3 * super().residuals(X, params)
 
 
-class Unsteady(Line):
-    """Its last bits depend on the block that a row is in, as those of BLAS do."""
+class Unstable(Line):
+    """Last bits depend on the block of a row, as those of BLAS do."""
 
     def residuals(self, X, params):
         return super().residuals(X, params) * (1 + 1e-9 * len(X))
@@ -102,15 +104,15 @@ class Signed(Line):
 
 
 class Closer(Tanimoto):
-    """A metric of one's own with the name of another."""
+    """A custom metric with the name of a built-in one."""
 
     def pairwise(self, A, B):
         return super().pairwise(A, B) ** 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", [Farther(), Unsteady()])
-def test_a_family_of_ones_own_is_measured_on_the_host(family):
+@pytest.mark.parametrize("family", [Farther(), Unstable()])
+def test_residuals_of_a_custom_family_are_computed_on_the_host(family):
     cpu, other = (
         laws.fitted(PreferenceIsolationForest, family, X, device=device)
         for device in ("cpu", "torch")
@@ -120,13 +122,13 @@ def test_a_family_of_ones_own_is_measured_on_the_host(family):
         assert np.array_equal(other.path_lengths(X[:n]), cpu.path_lengths(X)[:n])
 
 
-def test_a_family_that_breaks_its_protocol_is_told_on_every_device():
+def test_invalid_residuals_of_a_custom_family_raise_an_error_on_every_device():
     for device in ("cpu", "torch"):
         with pytest.raises(ValueError, match="must not be negative or NaN"):
             PreferenceIsolationForest(Signed(), device=device, **OPTIONS).fit(X)
 
 
-def test_kernels_of_ones_own_are_told():
+def test_custom_kernels_raise_an_error():
     def triangle(r, sigma):
         return 1 - r / (3 * sigma)
 
@@ -136,7 +138,7 @@ def test_kernels_of_ones_own_are_told():
         cls("line", kernel=triangle, device="auto", **OPTIONS).fit(X)
 
 
-def test_without_triton_nothing_is_compiled_and_that_is_told_once(monkeypatch):
+def test_without_triton_nothing_is_compiled_and_one_warning_is_issued(monkeypatch):
     class OnGpu:
         is_cuda = True
 
@@ -144,13 +146,13 @@ def test_without_triton_nothing_is_compiled_and_that_is_told_once(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr(torch, "compile", None)
     run = residuals.compiled(lambda tensor: 7)
-    with pytest.warns(UserWarning, match="Triton is not installed") as told:
+    with pytest.warns(UserWarning, match="Triton is not installed") as issued:
         assert [run(OnGpu()), run(OnGpu())] == [7, 7]
-    assert len(told) == 1
+    assert len(issued) == 1
     residuals._has_triton.cache_clear()
 
 
-def test_a_fit_that_finds_the_device_full_says_so(monkeypatch):
+def test_a_fit_on_a_full_device_raises_a_clear_error(monkeypatch):
     def full(*args):
         raise torch.OutOfMemoryError("full")
 
@@ -173,24 +175,24 @@ def test_a_score_does_not_depend_on_the_block(detector, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_full_device_gets_smaller_blocks_and_one_warning(monkeypatch):
+def test_blocks_shrink_on_a_full_device_with_one_warning(monkeypatch):
     detector = PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(X)
     expected = detector.anomaly_score(X)
     embed = on_device(detector).preferences.embed
 
-    def greedy(block):
+    def limited(block):
         if len(block) > 64:
             raise torch.OutOfMemoryError("full")
         return embed(block)
 
-    monkeypatch.setattr(on_device(detector).preferences, "embed", greedy)
-    with pytest.warns(UserWarning, match="no memory for blocks of") as told:
-        found = detector.anomaly_score(X)
-    assert len(told) == 1
-    assert np.array_equal(found, expected)
+    monkeypatch.setattr(on_device(detector).preferences, "embed", limited)
+    with pytest.warns(UserWarning, match="no memory for blocks of") as issued:
+        scores = detector.anomaly_score(X)
+    assert len(issued) == 1
+    assert np.array_equal(scores, expected)
 
 
-def test_a_device_without_any_memory_is_told(detector, monkeypatch):
+def test_a_device_without_memory_raises_an_error(detector, monkeypatch):
     def full(block):
         raise torch.OutOfMemoryError("full")
 
@@ -202,7 +204,7 @@ def test_a_device_without_any_memory_is_told(detector, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("device", ["cpu", "torch"])
-def test_tensors_go_in_and_come_out(device):
+def test_tensors_give_tensors(device):
     tensor = torch.as_tensor(X)
     detector = PreferenceIsolationForest("line", device=device, **OPTIONS).fit(tensor)
     for name in ("anomaly_score", "score_samples", "decision_function", "p_values", "predict"):
@@ -219,7 +221,7 @@ def test_tensors_go_in_and_come_out(device):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int32])
-def test_tensors_of_any_real_numbers_are_taken(detector, dtype):
+def test_tensors_of_any_real_type_are_accepted(detector, dtype):
     tensor = (torch.as_tensor(X) * 8).to(dtype)
     expected = detector.anomaly_score(tensor.double().numpy())
     assert np.array_equal(detector.anomaly_score(tensor).numpy(), expected)
@@ -227,16 +229,16 @@ def test_tensors_of_any_real_numbers_are_taken(detector, dtype):
     assert torch.is_tensor(again.fit_predict(tensor))
 
 
-def test_arrays_that_cannot_be_written_to_are_taken_without_a_warning(detector):
-    still = X.copy()
-    still.flags.writeable = False
+def test_read_only_arrays_are_accepted_without_a_warning(detector):
+    read_only = X.copy()
+    read_only.flags.writeable = False
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        again = PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(still)
-        assert np.array_equal(again.anomaly_score(still), detector.anomaly_score(X))
+        again = PreferenceIsolationForest("line", device="torch", **OPTIONS).fit(read_only)
+        assert np.array_equal(again.anomaly_score(read_only), detector.anomaly_score(X))
 
 
-def test_bad_tensors_are_told(detector):
+def test_invalid_tensors_raise_an_error(detector):
     with pytest.raises(ValueError, match=r"rows with 2 columns, as in fit; got shape \(3, 5\)"):
         detector.anomaly_score(torch.zeros(3, 5))
     with pytest.raises(ValueError, match="dense tensor of real numbers, got complex numbers"):
@@ -263,7 +265,7 @@ def test_a_model_moves_between_devices(detector, tmp_path):
             assert np.array_equal(model.set_params(device=device).path_lengths(X), expected)
 
 
-def test_a_fitted_pool_is_the_same_on_the_host():
+def test_a_pool_fitted_on_a_device_equals_that_of_the_cpu():
     cpu, other = (
         PreferenceIsolationForest.paper("line", sigma=0.01, device=device, **OPTIONS).fit(X)
         for device in ("cpu", "torch")
@@ -276,7 +278,7 @@ def test_a_fitted_pool_is_the_same_on_the_host():
 
 
 @pytest.mark.slow
-def test_more_points_than_the_subset_are_fitted_the_same():
+def test_more_points_than_the_subset_give_the_threshold_of_the_cpu():
     many = make_lines(4, sizes=8000, anomaly_share=0.4, random_state=0).data
     assert len(many) > 50_000
     cpu, other = (
@@ -295,26 +297,26 @@ def test_more_points_than_the_subset_are_fitted_the_same():
 
 
 @pytest.mark.parametrize("cls", [PreferenceIsolationForest, PreferenceEmbedding])
-def test_an_unknown_device_is_told(cls):
+def test_an_unknown_device_raises_an_error(cls):
     with pytest.raises(ValueError, match="device must be 'cpu', 'cuda', 'cuda:N', 'auto' or"):
         cls("line", device="gpu").fit(X)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
-def test_a_missing_gpu_is_told():
-    with pytest.raises(ValueError, match="PyTorch sees no GPU here; device='auto' takes what"):
+def test_a_missing_gpu_raises_an_error():
+    with pytest.raises(ValueError, match="PyTorch finds no GPU here; device='auto' uses a GPU if"):
         PreferenceIsolationForest("line", device="cuda").fit(X)
     assert resolve_device("auto") is None
 
 
-def test_missing_pytorch_is_told(monkeypatch):
+def test_missing_pytorch_raises_an_error(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'piforest\[gpu\]'"):
         resolve_device("cuda")
     assert resolve_device("auto") is None
 
 
-def test_metrics_of_the_cpu_alone_are_told():
+def test_metrics_that_only_the_cpu_supports_raise_an_error():
     with pytest.raises(ValueError, match="metric 'tanimoto' is computed on the CPU only"):
         PreferenceIsolationForest("line", metric=Closer(), device="torch", **OPTIONS).fit(X)
     with pytest.raises(ValueError, match="metric 'ruzicka' is computed on the CPU only"):
@@ -322,11 +324,11 @@ def test_metrics_of_the_cpu_alone_are_told():
 
     with pytest.raises(ValueError, match="metric 'tanimoto' is computed on the CPU only"):
         VoronoiForest(device="torch").fit(np.abs(X))
-    with pytest.raises(ValueError, match=r"a device takes dense rows; use device='cpu', or X.toa"):
+    with pytest.raises(ValueError, match=r"a device needs dense rows; use device='cpu', or X.toa"):
         VoronoiForest("euclidean", device="torch").fit(scipy.sparse.csr_array(X))
 
 
-def test_auto_takes_the_cpu_for_what_a_device_cannot_do(monkeypatch):
+def test_auto_uses_the_cpu_if_a_device_does_not_support_the_computation(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert resolve_device("auto", ValueError("on the CPU only")) is None
     assert str(resolve_device("auto")) == "cuda"
@@ -338,11 +340,11 @@ def test_auto_takes_the_cpu_for_what_a_device_cannot_do(monkeypatch):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
-def test_voronoi_forests_are_as_on_the_cpu(metric):
+def test_voronoi_forests_give_the_results_of_the_cpu(metric):
     laws.check_vectors("torch", metric)
 
 
-def test_voronoi_forests_take_tensors():
+def test_voronoi_forests_accept_tensors():
     forest = VoronoiForest("euclidean", random_state=0).fit(torch.as_tensor(X))
-    found = forest.anomaly_score(torch.as_tensor(X))
-    assert np.array_equal(found.numpy(), forest.scores_)
+    scores = forest.anomaly_score(torch.as_tensor(X))
+    assert np.array_equal(scores.numpy(), forest.scores_)

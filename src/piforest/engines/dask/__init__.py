@@ -1,8 +1,8 @@
 """Dask collections and clusters.
 
-Imported only for a Dask collection or a cluster. Fitting gathers the rows that it needs in one
-pass over the partitions; scoring maps over the partitions. Every score is the same, to the last
-bit, as in memory.
+Imported only for a Dask collection or a cluster. Fitting collects the rows that it needs in one
+pass over the partitions; scoring maps over the partitions. Every score equals the score of the
+same row in memory, bit for bit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A cluster to work on: one that runs already, or one of this machine's own."""
+"""Connect to a running Dask cluster, or start one on this machine."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Seconds until a scheduler that does not answer, or has nobody to work, is given up.
+# Seconds to wait for a scheduler to answer and to have a worker.
 TIMEOUT = 10.0
-# Dask has workers give memory back to the system at once. Tables of distances come and go with
-# every block, and asking for it again took a quarter of the time.
+# By default, workers return memory to the system at once. Every block allocates distances, and
+# requesting the memory again took a quarter of the time.
 _KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 
 
@@ -18,9 +18,11 @@ _KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": No
 def connect(
     address: str, workers: int | None = None, timeout: float | None = None
 ) -> Iterator[Any]:
-    """A client of the scheduler at `address`, such as tcp://host:8786; or with "local" of a
-    cluster on this machine, with `workers` processes (as many as there are cores, if None) of
-    one thread each, that ends with the block. timeout: in seconds, 10 if None."""
+    """A client of the scheduler at `address`, such as tcp://host:8786, or of a new cluster.
+
+    With "local", a cluster on this machine runs until the end of the block, with `workers`
+    processes (by default one for each core) of one thread each. timeout: in seconds, 10 if None.
+    """
     import dask.config
     from distributed import Client, LocalCluster
 
@@ -49,7 +51,7 @@ def connect(
 
 
 def _client(kind: Any, address: str, timeout: float) -> Any:
-    # What it logs of each attempt says less than the error below.
+    # The log of each attempt says less than the error below.
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""Dask collections: the rows that a fit needs are gathered, scores are computed lazily."""
+"""The Dask engine: a fit collects the rows that it needs, scores are computed lazily."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from ..._random import SUBSET, Stream, choose, subset
 from ...fitted import FittedForest, TrainingRows
 from ...protocols import Floats
 from .. import is_dask
-from ..protocol import Computing
-from .gather import check_rows, gather, is_frame, lengths_of, with_fixed_partitions
+from ..protocol import Backend
 from .packed import PackedModel, score
+from .rows import check_rows, fetch_rows, is_frame, lengths_of, with_fixed_partitions
 
-# A row takes some 50 to 150 microseconds of one core, so a task takes two to five seconds.
+# A row takes 50 to 150 microseconds on one core, so a task takes two to five seconds.
 TASK_ROWS = 32_768
 
 
 @dataclass(frozen=True)
 class DaskEngine:
-    """Answers are lazy: arrays with the chunks of X, or series with its partitions and index."""
+    """Results are lazy: arrays with the chunks of X, or series with its partitions and index."""
 
-    computing: Computing
-    """what fits the gathered rows, on this machine"""
+    backend: Backend
+    """fits the collected rows on this machine"""
     device: str
     n_jobs: int | None
 
-    def takes(self, X: Any) -> bool:
+    def accepts(self, X: Any) -> bool:
         return is_dask(X)
 
     def check(self, X: Any, estimator: Any) -> None:
-        """Wrong columns are an error now, not when partitions are computed."""
+        """Check the columns now, not when partitions are computed."""
         check_rows(X)
         empty = X._meta if is_frame(X) else np.empty((0, X.shape[1]))
         validate_data(estimator, empty, reset=False, skip_check_array=True)
@@ -49,17 +49,17 @@ class DaskEngine:
         lengths = lengths_of(X)
         n = int(lengths.sum())
         if n <= SUBSET or pool_size >= n:
-            return TrainingRows(*gather(X, quality, groups, lengths, np.arange(n)))
+            return TrainingRows(*fetch_rows(X, quality, groups, lengths, np.arange(n)))
         pool = choose(stream.child("pool"), n, pool_size)
         numbers = np.union1d(subset(stream, n), pool)
-        return TrainingRows(*gather(X, quality, groups, lengths, numbers), numbers, n)
+        return TrainingRows(*fetch_rows(X, quality, groups, lengths, numbers), numbers, n)
 
     def scores(self, fitted: FittedForest, rows: Any) -> Any:
         packed = PackedModel(fitted, self.device, self.n_jobs).delayed()
         if is_frame(rows):
             meta = _series(rows._meta, np.empty(0), "anomaly_score")
             return rows.map_partitions(score_partition, packed, meta=meta)
-        return _of_array(rows.rechunk({1: -1}), packed)
+        return _score_array(rows.rechunk({1: -1}), packed)
 
     def path_lengths(self, fitted: FittedForest, rows: Any) -> Any:
         raise ValueError(
@@ -79,29 +79,29 @@ def _map_series(part: Any, function: Callable[[Any], Any], name: str) -> Any:
     return part._constructor(values, index=part.index, name=name)
 
 
-def _of_array(X: Any, packed: Any) -> Any:
+def _score_array(X: Any, packed: Any) -> Any:
     chunks = X.chunks[0]
     parts = X.rechunk((_split(chunks), -1))
-    answer = parts.map_blocks(
+    scores = parts.map_blocks(
         score_block, packed,
         dtype=np.float64, meta=np.empty(0), chunks=(parts.chunks[0],), drop_axis=1,
     )  # fmt: skip
-    return answer.rechunk((chunks,)) if parts.chunks[0] != chunks else answer
+    return scores.rechunk((chunks,)) if parts.chunks[0] != chunks else scores
 
 
 def _split(chunks: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Chunks of a few seconds of work; unknown ones stay as they are."""
+    """Split chunks into tasks of a few seconds; chunks of unknown length stay as they are."""
     if np.isnan(chunks).any():
         return chunks
     split: list[int] = []
     for size in chunks:
-        whole, rest = divmod(int(size), TASK_ROWS)
-        split += [TASK_ROWS] * whole + [rest] * (rest > 0 or whole == 0)
+        full, rest = divmod(int(size), TASK_ROWS)
+        split += [TASK_ROWS] * full + [rest] * (rest > 0 or full == 0)
     return tuple(split)
 
 
 def score_block(part: Any, packed: PackedModel) -> Floats:
-    """On a worker; the dashboard shows this name."""
+    """Score a block on a worker. The dashboard of Dask shows this name."""
     if len(part) == 0:
         return np.empty(0)
     return score(packed, check_array(part, dtype=np.float64, order="C", input_name="X"))

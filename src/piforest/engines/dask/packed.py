@@ -1,4 +1,4 @@
-"""A fitted model on its way to the workers: once to each, in as few bytes as scoring needs."""
+"""Send a fitted model to the workers: once to each, without data that scoring does not need."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ...fitted import FittedForest
 from ...protocols import Floats
 from .. import choose_engine
 
-# Models that this process has unpacked, the latest last.
+# The models that this process unpacked last.
 _UNPACKED: OrderedDict[str, _Unpacked] = OrderedDict()
-_KEPT = 4
+_MAX_UNPACKED = 4
 _LOCK = Lock()
 
 
@@ -37,40 +37,40 @@ class PackedModel:
     ----------
     fitted : FittedForest
     device, n_jobs
-        As of the detector; inside a worker, its free threads are used.
+        Those of the detector; a worker uses its free threads instead of n_jobs.
     """
 
     def __init__(self, fitted: FittedForest, device: str, n_jobs: int | None) -> None:
         content = _Unpacked(fitted.for_scoring(), device, n_jobs)
-        # Half the size, in a fraction of the time that a task takes.
+        # Compression halves the size and takes a fraction of the time of a task.
         self.content = zlib.compress(cloudpickle.dumps(content), 1)
         self.token = hashlib.blake2b(self.content, digest_size=16).hexdigest()
 
     def __sizeof__(self) -> int:
-        """What Dask assumes when it moves or keeps it."""
+        """The size that Dask assumes."""
         return len(self.content)
 
     def delayed(self) -> Any:
-        """The model as one task of a graph that all others depend on.
+        """The model as one task of the graph, which all other tasks depend on.
 
-        The scheduler gets it once, one worker runs the task, and the others fetch its result
-        once each. If that worker dies, another one runs it.
+        The scheduler receives it once, one worker runs the task, and each of the others fetches
+        the result once. If that worker dies, another one runs the task again.
         """
         key = f"piforest-model-{self.token}"
         return delayed(identity, pure=True)(self, dask_key_name=key)
 
 
 def identity(value: Any) -> Any:
-    """A task whose result others share."""
+    """A task whose result other tasks share."""
     return value
 
 
-def score(packed: PackedModel, X: Floats, question: str = "scores") -> Floats:
+def score(packed: PackedModel, X: Floats, method: str = "scores") -> Floats:
     """On a worker: "scores" or "path_lengths" of validated rows."""
     model = unpack(packed)
-    engine = choose_engine(X, model.device, _threads(model.n_jobs), 0)
-    answer: Floats = getattr(engine, question)(model.fitted, model.fitted.rows_to_score(X))
-    return answer
+    engine = choose_engine(X, model.device, _worker_threads(model.n_jobs), 0)
+    result: Floats = getattr(engine, method)(model.fitted, model.fitted.rows_to_score(X))
+    return result
 
 
 def unpack(packed: PackedModel) -> _Unpacked:
@@ -78,19 +78,19 @@ def unpack(packed: PackedModel) -> _Unpacked:
     with _LOCK:
         if packed.token not in _UNPACKED:
             _UNPACKED[packed.token] = cloudpickle.loads(zlib.decompress(packed.content))
-            while len(_UNPACKED) > _KEPT:
+            while len(_UNPACKED) > _MAX_UNPACKED:
                 _UNPACKED.popitem(last=False)
         _UNPACKED.move_to_end(packed.token)
         return _UNPACKED[packed.token]
 
 
-def _threads(otherwise: int | None) -> int | None:
-    """The worker's threads, divided among its running tasks; outside a worker, `otherwise`."""
+def _worker_threads(default: int | None) -> int | None:
+    """The threads of the worker, divided among its running tasks; outside a worker, `default`."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
-        return otherwise
+        return default
     try:
         state = distributed.get_worker().state
     except ValueError:
-        return otherwise
+        return default
     return max(1, int(state.nthreads) // max(1, len(state.executing)))

@@ -1,4 +1,4 @@
-"""Moving rows to a device, and running out of its memory."""
+"""Copies of rows to a device, and errors if its memory is full."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def to_device(X: Any, device: Any) -> Any:
     """Rows as float64 on the device."""
     if isinstance(X, np.ndarray) and not X.flags.writeable:
-        X = X.copy()  # PyTorch warns of arrays that it cannot write to
+        X = X.copy()  # PyTorch warns about read-only arrays
     return torch.as_tensor(X).to(device, torch.float64)
 
 
 def explain_out_of_memory(method: Method) -> Method:
-    """Decorate a method of an object with a `device`: a full device is a clear MemoryError."""
+    """Decorate a method of an object with a `device`: raise a clear MemoryError if it is full."""
 
     @wraps(method)
     def explained(self: Any, *args: Any) -> Any:

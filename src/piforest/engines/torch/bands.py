@@ -1,4 +1,4 @@
-"""The bands that residuals lie in, and their counts: `piforest.bands` on a device."""
+"""The bands of residuals and their counts: `piforest.bands` on a device."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class DeviceBands:
         self.widths = torch.as_tensor(widths, device=device)
 
     def bins(self, X: Any) -> Any:
-        """(r, m) of uint8: the narrowest band of each row X (r, d); NO_BAND for none, and for the
-        models that the row is a sample of."""
-        bins = self.models.then(_bins, X, self.widths)[:, : self.n_models]
+        """(r, m) of uint8: the narrowest band of each row of X (r, d); NO_BAND for none, and for
+        the models whose samples contain the row."""
+        bins = self.models.apply(_bins, X, self.widths)[:, : self.n_models]
         bins[self.membership.of(X)] = NO_BAND
         return bins
 
@@ -50,14 +50,14 @@ class DeviceBands:
     def table(self, X: Floats) -> tuple[Any, Any]:
         """`bins` of all rows, and `counts`, on the host."""
         counts: Any = 0
-        # Copies to pinned memory are ten times as fast.
+        # Copies to pinned memory are ten times faster.
         pinned = self.device.type == "cuda"
         bins = torch.empty((len(X), self.n_models), dtype=torch.uint8, pin_memory=pinned)
         start = 0
         for block in self._blocks(X):
-            held = self.bins(block)
-            counts = counts + _counts(held)
-            bins[start : start + len(block)] = held
+            block_bins = self.bins(block)
+            counts = counts + _counts(block_bins)
+            bins[start : start + len(block)] = block_bins
             start += len(block)
         return bins.numpy(), counts.cpu().numpy()
 
@@ -68,7 +68,7 @@ class DeviceBands:
 
 
 def _bins(R: Any, widths: Any) -> Any:
-    """The number of widths that hold r, less one; 0 - 1 is 15 in four bits."""
+    """The number of widths that are at least r, minus one; 0 - 1 is 15 in four bits."""
     within = sum((widths[k] >= R).to(torch.uint8) for k in range(NO_BAND))
     return (within - 1) & NO_BAND
 

@@ -1,4 +1,4 @@
-"""Distances from exact products: the metrics that a device knows."""
+"""The metrics that a device supports, from exact products."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 
-# Not products but distances already.
-TABLE = "table"
-# 127 ** 2 times as many shared models stay below 2 ** 31.
-_COLUMNS_FOR_INT32 = 130_000
+from ...metrics.overlap import COLUMNS_FOR_INT32
+
+# In place of a metric: the values are distances, not products.
+PRECOMPUTED = "precomputed"
 
 
 def binary(metric: str) -> bool:
-    """Does every preference count as 1?"""
+    """Whether every preference counts as 1."""
     return metric == "jaccard"
 
 
@@ -22,13 +22,13 @@ def products(rows: Any, pool: Any) -> Any:
     """(r, m), (pool, m) of int8 to exact sums (r, pool), int64 where int32 is too small."""
     m = rows.shape[1]
     if not rows.is_cuda:
-        # Integers below 2 ** 53 are exact in float64, and the CPU's product of bytes is slow.
+        # Integers below 2 ** 53 are exact in float64, and products of bytes are slow on the CPU.
         sums = rows.to(torch.float64) @ pool.to(torch.float64).T
-        return sums.to(torch.int32 if m <= _COLUMNS_FOR_INT32 else torch.int64)
-    if m <= _COLUMNS_FOR_INT32:
+        return sums.to(torch.int32 if m <= COLUMNS_FOR_INT32 else torch.int64)
+    if m <= COLUMNS_FOR_INT32:
         return torch._int_mm(rows, pool.T)
-    parts = range(0, m, _COLUMNS_FOR_INT32)
-    chunks = (slice(start, start + _COLUMNS_FOR_INT32) for start in parts)
+    parts = range(0, m, COLUMNS_FOR_INT32)
+    chunks = (slice(start, start + COLUMNS_FOR_INT32) for start in parts)
     return sum(
         torch._int_mm(rows[:, chunk].contiguous(), pool[:, chunk].contiguous().T).to(torch.int64)
         for chunk in chunks
@@ -36,8 +36,8 @@ def products(rows: Any, pool: Any) -> Any:
 
 
 def distance(metric: str, shared: Any, a: Any, b: Any) -> Any:
-    """From sums over shared columns and the sums of squares of both rows, as float64."""
-    if metric == TABLE:
+    """Distances from sums over shared columns and the sums of squares of both rows, as float64."""
+    if metric == PRECOMPUTED:
         return shared
     both = shared.to(torch.float64)
     if metric == "cosine":
@@ -50,17 +50,17 @@ def distance(metric: str, shared: Any, a: Any, b: Any) -> Any:
 
 
 def vector_distances(metric: str, rows: Any, pool: Any) -> Any:
-    """(r, d), (pool, d) to (r, pool), column by column as the CPU sums them. Not compiled: a
-    product and a sum in one step would round once, not twice."""
+    """(r, d), (pool, d) to (r, pool), summed in the order of the columns, as on the CPU. Not
+    compiled: a fused product and sum would round once, not twice."""
     total = torch.zeros((len(rows), len(pool)), dtype=torch.float64, device=rows.device)
     for c in range(rows.shape[1]):
-        gap = rows[:, c, None] - pool[:, c]
-        total += gap * gap if metric == "euclidean" else gap.abs()
+        difference = rows[:, c, None] - pool[:, c]
+        total += difference * difference if metric == "euclidean" else difference.abs()
     return _root(total) if metric == "euclidean" else total
 
 
 def _root(values: Any) -> Any:
-    """Correctly rounded everywhere; PyTorch's own root on the CPU is not."""
+    """The correctly rounded square root; that of PyTorch is not, on the CPU."""
     if values.is_cuda:
         return torch.sqrt(values)
     return torch.from_numpy(np.sqrt(values.numpy()))

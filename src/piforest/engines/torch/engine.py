@@ -25,19 +25,19 @@ from .scorer import PreferenceScorer, Scorer, VectorScorer
 
 _EMBEDDED_ROWS = 4096
 
-# The forests that are on a device, as long as they are in use on the host.
+# The forests on a device, as long as they are in use on the host.
 _SCORERS: WeakKeyDictionary[PooledForest, Scorer] = WeakKeyDictionary()
 _LOCK = Lock()
 
 
 @dataclass(frozen=True)
 class TorchEngine(LocalEngine):
-    """Tensors are taken as they are, and answered by tensors on their own device."""
+    """Accepts tensors as they are, and returns tensors on the same device for them."""
 
     device: Any
     verbose: int = 0
 
-    def takes(self, X: Any) -> bool:
+    def accepts(self, X: Any) -> bool:
         return is_tensor(X)
 
     def check(self, X: Any, estimator: Any) -> None:
@@ -59,7 +59,7 @@ class TorchEngine(LocalEngine):
     def grow(self, plan: ForestPlan) -> tuple[PooledForest, Floats]:
         with self.progress.stage(f"distances and trees on {self.device}"):
             scorer = self._new_scorer(plan.metric.name, plan.embedding)
-            grown = scorer.take_pool(plan.rows, plan.trees, plan.stream, plan.n_trees)
+            grown = scorer.grow_pool(plan.rows, plan.trees, plan.stream, plan.n_trees)
         forest = PooledForest(plan.metric, grown.pool, grown.trees)
         _SCORERS[forest] = scorer
         return forest, grown.scores
@@ -71,13 +71,13 @@ class TorchEngine(LocalEngine):
         return self.scorer(fitted).path_lengths(rows, self.progress)
 
     def scorer(self, fitted: FittedForest) -> Scorer:
-        """The fitted model on the device, moved there once."""
+        """The fitted model on the device; it is copied there once."""
         forest = fitted.forest
         with _LOCK:
             scorer = _SCORERS.get(forest)
             if scorer is None or scorer.device != self.device:
                 scorer = self._new_scorer(forest.metric.name, fitted.embedding)
-                scorer.take_fitted(forest.pool, forest.trees)
+                scorer.load_fitted(forest.pool, forest.trees)
                 _SCORERS[forest] = scorer
         return scorer
 

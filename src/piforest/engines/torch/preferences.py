@@ -1,4 +1,4 @@
-"""Preferences of a block of rows, dense and in fixed point: `piforest.preferences` on a device."""
+"""Dense fixed-point preferences of a block of rows: `piforest.preferences` on a device."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ...membership import SampleMembership
 from ...models import ModelSet
 from ...protocols import Floats, Kernel
 from ._memory import explain_out_of_memory, to_device
+from .random import mix, unsigned_order
 from .residuals import DeviceModels, compiled
-from .words import mix, ordered
 
 # Matrix products of bytes need a multiple of this many columns.
 ALIGNED = 16
 
 
 class DevicePreferences:
-    """Models on a device, and the preferences of rows for them."""
+    """Computes the preferences of rows for the models, on a device."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class DevicePreferences:
         widths = [-(-len(part) // ALIGNED) * ALIGNED for part in models]
         starts = np.concatenate([[0], np.cumsum(widths)])
         self.width = int(starts[-1])
-        # Each family's models are padded to a multiple of 16: the columns that are not padding.
+        # The models of each family are padded to a multiple of 16; these columns are no padding.
         real = [start + np.arange(len(part)) for start, part in zip(starts, models)]
         self.real = np.concatenate(real)
         heaviest = max(part.weight.max() for part in models)
@@ -62,24 +62,24 @@ class DevicePreferences:
 
     @explain_out_of_memory
     def rows_of(self, X: Floats) -> SparseRows:
-        """Preferences of rows of the host, on the host."""
+        """Preferences of rows on the host, as rows on the host."""
         return self.to_rows(self.embed(to_device(X, self.device))[0])
 
     @property
     def row_bytes(self) -> int:
-        """The memory of a row; more where residuals come from the host."""
+        """The memory of a row; more if residuals are computed on the host."""
         on_host = any(not part.models.has_formula for part in self.parts)
         return self.width * (17 if on_host else 1)
 
     def to_rows(self, P: Any) -> SparseRows:
-        """The same as `SparseRows` on the host. Zeros are not stored."""
+        """Convert preferences (n, width) to `SparseRows` on the host."""
         rows, columns = P.nonzero(as_tuple=True)
         counts = torch.bincount(rows, minlength=len(P)).cpu().numpy()
-        back = torch.full((self.width,), -1, dtype=torch.int64, device=P.device)
-        back[torch.as_tensor(self.real, device=P.device)] = torch.arange(
+        model = torch.full((self.width,), -1, dtype=torch.int64, device=P.device)
+        model[torch.as_tensor(self.real, device=P.device)] = torch.arange(
             self.n_columns, device=P.device
         )
-        indices = back[columns].to(torch.int32).cpu().numpy()
+        indices = model[columns].to(torch.int32).cpu().numpy()
         return SparseRows(
             np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             indices.astype(index_dtype(self.n_columns)),
@@ -88,7 +88,7 @@ class DevicePreferences:
         )
 
     def from_rows(self, rows: SparseRows) -> Any:
-        """Rows of the host, (n, width)."""
+        """Convert `SparseRows` on the host to preferences (n, width)."""
         P = np.zeros((len(rows), self.width), np.int8)
         P[np.repeat(np.arange(len(rows)), rows.counts), self.real[rows.indices]] = rows.data
         return torch.as_tensor(P, device=self.device)
@@ -118,7 +118,7 @@ class _Part:
         self.models, self.step = DeviceModels(models, width, device), _step(cast(Hashable, kernel))
 
     def preferences(self, X: Any) -> Any:
-        return self.models.then(self.step, X, *self.columns)
+        return self.models.apply(self.step, X, *self.columns)
 
 
 @lru_cache(maxsize=32)
@@ -127,7 +127,7 @@ def _step(kernel: Any) -> Any:
 
     def fixed_point(R: Any, scale: Any, limit: Any, unit: Any) -> Any:
         near = limit >= R
-        # Beyond the limit, infinity must not meet the kernel.
+        # The kernel must not see infinity.
         phi = kernel(torch.where(near, R, 0.0), scale)
         return torch.where(near, unit * phi + 0.5, 0.0).to(torch.int8)
 
@@ -138,21 +138,21 @@ class DeviceMembership:
     """`SampleMembership` on a device."""
 
     def __init__(self, membership: SampleMembership, real: Any, device: Any) -> None:
-        def here(array: Any) -> Any:
+        def tensor(array: Any) -> Any:
             return torch.as_tensor(np.ascontiguousarray(array), device=device)
 
-        # Ascending as words, so ascending once the order is that of signed integers.
-        self.words = ordered(here(membership.words.view(np.int64)))
-        self.points, self.starts = here(membership.points), here(membership.starts)
-        self.columns = here(real[membership.columns])
+        self.hashes = unsigned_order(tensor(membership.hashes.view(np.int64)))
+        self.points, self.starts = tensor(membership.points), tensor(membership.starts)
+        self.columns = tensor(real[membership.columns])
 
     def of(self, X: Any) -> tuple[Any, Any]:
-        """Rows of X and columns: every model that a row is a sample of."""
-        words = torch.zeros(len(X), dtype=torch.int64, device=X.device)
+        """Row and column indices: for each row of X, the models whose samples contain it."""
+        hashes = torch.zeros(len(X), dtype=torch.int64, device=X.device)
         for column in (X + 0.0).T:
-            words = mix(words, column.contiguous().view(torch.int64))
-        at = torch.searchsorted(self.words, ordered(words)).clamp(max=len(self.words) - 1)
-        known = (self.words[at] == ordered(words)) & (self.points[at] == X).all(dim=1)
+            hashes = mix(hashes, column.contiguous().view(torch.int64))
+        hashes = unsigned_order(hashes)
+        at = torch.searchsorted(self.hashes, hashes).clamp(max=len(self.hashes) - 1)
+        known = (self.hashes[at] == hashes) & (self.points[at] == X).all(dim=1)
         rows = known.nonzero()[:, 0]
         starts = self.starts[at[rows]]
         counts = self.starts[at[rows] + 1] - starts

@@ -1,4 +1,4 @@
-"""Residuals on a device: a family's own formula, or its residuals on the host."""
+"""Residuals on a device: the formula of a family, or its residuals on the host."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...residuals import residual_blocks
 
 
 class DeviceModels:
-    """The models of one family as columns on a device, filled up to `width` with the last one."""
+    """The models of one family as columns on a device, padded to `width` with the last one."""
 
     def __init__(self, models: ModelSet, width: int, device: Any) -> None:
         self.family, self.models, self.width = models.family, models, width
@@ -35,17 +35,17 @@ class DeviceModels:
     def has_formula(self) -> bool:
         return overrides_consistently(type(self.family), "formula", "residuals")
 
-    def then(self, step: Any, X: Any, *others: Any) -> Any:
-        """step(residuals (r, width), *others), in one compiled piece where there is a formula.
+    def apply(self, step: Any, X: Any, *others: Any) -> Any:
+        """step(residuals (r, width), *others), compiled as one function if there is a formula.
 
-        step: a function of the module level, so that what is compiled for it is found again.
+        step: a module-level or cached function, so that its compiled form is found again.
         """
         if self.has_formula:
             return fused(cast(Hashable, self.family), step)(X, self.theta, *others)
-        return step(self._on_host(X), *others)
+        return step(self._host_residuals(X), *others)
 
-    def _on_host(self, X: Any) -> Any:
-        """Checked, and in blocks of one size, as on the CPU."""
+    def _host_residuals(self, X: Any) -> Any:
+        """Residuals computed on the host, checked and in blocks of one size."""
         R = np.full((len(X), self.width), np.inf)
         for rows, part in residual_blocks(X.cpu().numpy(), [self.models]):
             R[rows, : len(self.models)] = part
@@ -64,8 +64,7 @@ def fused(family: Any, step: Any) -> Any:
 
 
 def compiled(function: Any) -> Any:
-    """The function made into one kernel where tensors are on a GPU; as it is elsewhere, and where
-    there is no Triton to compile it."""
+    """Compile a function for tensors on a GPU; unchanged for other tensors, and without Triton."""
     fast = None
 
     def run(*args: Any) -> Any:
@@ -73,7 +72,7 @@ def compiled(function: Any) -> Any:
         if not (args[0].is_cuda and _has_triton()):
             return function(*args)
         if fast is None:
-            fast = torch.compile(_distinct(function), dynamic=True, fullgraph=True)
+            fast = torch.compile(_with_unique_code(function), dynamic=True, fullgraph=True)
         return fast(*args)
 
     return run
@@ -81,18 +80,18 @@ def compiled(function: Any) -> Any:
 
 @cache
 def _has_triton() -> bool:
-    found = importlib.util.find_spec("triton") is not None
-    if not found:
-        warn_user("Triton is not installed, so that nothing is compiled for the GPU: it is slower.")
-    return found
+    installed = importlib.util.find_spec("triton") is not None
+    if not installed:
+        warn_user("Triton is not installed, so nothing is compiled for the GPU, which is slower.")
+    return installed
 
 
 _number = itertools.count()
 
 
-def _distinct(function: Any) -> Any:
-    """The same function with code of its own: PyTorch compiles no more than eight variants of
-    one piece of code, and families share theirs."""
+def _with_unique_code(function: Any) -> Any:
+    """A copy of the function with a separate code object: families share the code, and PyTorch
+    compiles at most eight variants of a code object."""
     code = function.__code__.replace(co_name=f"{function.__name__}_{next(_number)}")
     return FunctionType(
         code, function.__globals__, code.co_name, function.__defaults__, function.__closure__

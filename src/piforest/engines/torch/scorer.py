@@ -1,4 +1,4 @@
-"""A fitted model on a device: blocks of rows to path lengths and scores."""
+"""A fitted model on a device: path lengths and scores of blocks of rows."""
 
 from __future__ import annotations
 
@@ -16,29 +16,23 @@ from ...fitted import FittedEmbedding
 from ...forest import FlatForest
 from ...protocols import Floats
 from ._memory import explain_out_of_memory, to_device
-from .distances import (
-    TABLE,
-    binary,
-    distance,
-    products,
-    vector_distances,
-)
+from .distances import PRECOMPUTED, binary, distance, products, vector_distances
 from .forest import DeviceForest, grow
 from .preferences import ALIGNED, DevicePreferences, square_sums
 from .residuals import compiled
 
-# What a block of rows may take: preferences, products and look-ups.
+# The memory of a block of rows: preferences, products and path lengths.
 _BLOCK_BYTES = {"cuda": 2**30, "cpu": 2**25}
-_MOST_ROWS = 32_768
+_MAX_ROWS = 32_768
 _POOL_ROWS = 4096
-# Matrix products of bytes want more than 16 rows.
-_LEAST_ROWS = 32
-# Trees that one kernel sums: more take longer to compile.
-_AT_ONCE = 20
+# Matrix products of bytes need more than 16 rows.
+_MIN_ROWS = 32
+# Trees that one compiled function sums: more take longer to compile.
+_TREES_PER_SUM = 20
 
 
 class Grown(NamedTuple):
-    """A forest that was grown on a device, on the host."""
+    """A forest that was grown on a device, copied to the host."""
 
     pool: Any
     """the rows of the pool in the layout of the metric"""
@@ -55,35 +49,35 @@ class Scorer:
     _rows: int | None = None
 
     def scores(self, X: Any, progress: Progress) -> Any:
-        """(n,) anomaly scores; an array for an array, a tensor on its device for a tensor."""
+        """(n,) anomaly scores; for a tensor, a tensor on the same device."""
         return self._map(X, self._scores, (), progress)
 
     def path_lengths(self, X: Any, progress: Progress) -> Any:
-        """(n, t)"""
+        """(n, t) path lengths."""
         return self._map(X, lambda lengths: lengths, (len(self.forest.roots),), progress)
 
-    def take_pool(self, rows: Any, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
-        """Grow a forest of the pool, whose rows are points or vectors."""
+    def grow_pool(self, rows: Any, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
+        """Grow a forest of a pool, whose rows are points or vectors."""
         raise NotImplementedError
 
-    def take_fitted(self, pool: Any, trees: FlatForest) -> None:
-        """Hold the pool and the trees of a fitted model."""
+    def load_fitted(self, pool: Any, trees: FlatForest) -> None:
+        """Copy the pool and the trees of a fitted model to the device."""
         raise NotImplementedError
 
     def _lengths_of(self, block: Any) -> Any:
-        """(r, d) on the device to (r, t)."""
+        """(r, d) rows on the device to (r, t) path lengths."""
         raise NotImplementedError
 
     @property
     def _row_bytes(self) -> int:
-        """What a row of a block takes at most."""
+        """The maximum memory of a row of a block."""
         raise NotImplementedError
 
     def _map(self, X: Any, function: Any, shape: tuple[int, ...], progress: Progress) -> Any:
         host = isinstance(X, np.ndarray)
         out = torch.empty((len(X), *shape), dtype=torch.float64, device="cpu" if host else X.device)
         start = 0
-        # A block that does not fit into memory is tried again, half as large.
+        # A block that does not fit into memory is tried again with half the size.
         while start < len(X):
             size = self._block_rows
             blocks = self._blocks(X[start:], size)
@@ -92,11 +86,11 @@ class Scorer:
                     out[start : start + rows] = function(self._lengths_of(block))[:rows]
                     start += rows
             except torch.OutOfMemoryError:
-                self._halve(size)
+                self._halve_blocks(size)
         return out.numpy() if host else out
 
-    def _halve(self, size: int) -> None:
-        if size <= _LEAST_ROWS:
+    def _halve_blocks(self, size: int) -> None:
+        if size <= _MIN_ROWS:
             raise MemoryError(
                 f"device {self.device} has no memory for {size} rows; use device='cpu', or fewer "
                 "models or a smaller pool."
@@ -106,7 +100,7 @@ class Scorer:
                 f"device {self.device} has no memory for blocks of {size} rows; smaller ones are "
                 "used, with the same result."
             )
-        self._rows = max(_LEAST_ROWS, size // 2)
+        self._rows = max(_MIN_ROWS, size // 2)
         torch.cuda.empty_cache()
 
     @property
@@ -114,35 +108,36 @@ class Scorer:
         if self._rows is not None:
             return self._rows
         row = self._row_bytes + 32 * len(self.forest.roots)
-        rows = _BLOCK_BYTES[self.device.type] // row // _LEAST_ROWS * _LEAST_ROWS
-        return max(_LEAST_ROWS, min(_MOST_ROWS, rows))
+        rows = _BLOCK_BYTES[self.device.type] // row // _MIN_ROWS * _MIN_ROWS
+        return max(_MIN_ROWS, min(_MAX_ROWS, rows))
 
     def _blocks(self, X: Any, size: int) -> Iterator[tuple[Any, int]]:
-        """Blocks of X on the device, filled up with the last row, and how many rows count."""
+        """Blocks of X on the device, padded with the last row, and their rows without padding."""
         for start in range(0, len(X), size):
             part = to_device(X[start : start + size], self.device)
-            extra = -len(part) % _LEAST_ROWS
+            extra = -len(part) % _MIN_ROWS
             yield torch.cat([part, part[-1:].expand(extra, -1)]), len(part)
 
     def _scores(self, lengths: Any) -> Any:
-        """(r,) summed in the order of the trees, so that no row depends on its block."""
+        """(r,) scores; lengths are summed in the order of the trees, so that no row depends on its
+        block."""
         trees = lengths.shape[1]
-        filled = torch.nn.functional.pad(lengths, (0, -trees % _AT_ONCE))
+        padded = torch.nn.functional.pad(lengths, (0, -trees % _TREES_PER_SUM))
         total = torch.zeros(len(lengths), dtype=torch.float64, device=lengths.device)
-        for start in range(0, trees, _AT_ONCE):
-            total = _added(total, filled[:, start : start + _AT_ONCE])
+        for start in range(0, trees, _TREES_PER_SUM):
+            total = _add_trees(total, padded[:, start : start + _TREES_PER_SUM])
         return torch.exp2(-total / trees / self.forest.normaliser)
 
 
 class PreferenceScorer(Scorer):
-    """Preferences of a block, its products with the pool, look-ups."""
+    """Scores from the preferences of a block and its products with the pool."""
 
     def __init__(self, embedding: FittedEmbedding, metric: str, device: Any) -> None:
         self.metric, self.device = metric, device
         self.preferences = DevicePreferences(embedding, binary(metric), device)
 
     @explain_out_of_memory
-    def take_pool(self, rows: Floats, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
+    def grow_pool(self, rows: Floats, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
         parts = [self.preferences.embed(block)[0] for block, _ in self._blocks(rows, _POOL_ROWS)]
         P = torch.cat(parts)[: len(rows)]
         self._set_pool(P)
@@ -158,13 +153,13 @@ class PreferenceScorer(Scorer):
         ]
         return Grown(self.preferences.to_rows(P), grown, torch.cat(scores).cpu().numpy())
 
-    def take_fitted(self, pool: SparseRows, trees: FlatForest) -> None:
+    def load_fitted(self, pool: SparseRows, trees: FlatForest) -> None:
         self._set_pool(self.preferences.from_rows(pool))
         self.forest = DeviceForest(trees, self.pool_sums)
 
     def _set_pool(self, P: Any) -> None:
-        """Padded with rows without any preference, which no tree refers to."""
-        extra = -len(P) % ALIGNED if len(P) >= _LEAST_ROWS else _LEAST_ROWS - len(P)
+        """Set the pool, padded with empty rows, which no tree refers to."""
+        extra = -len(P) % ALIGNED if len(P) >= _MIN_ROWS else _MIN_ROWS - len(P)
         self.pool = torch.nn.functional.pad(P, (0, 0, 0, extra))
         self.pool_sums = square_sums(self.pool)
 
@@ -178,22 +173,22 @@ class PreferenceScorer(Scorer):
 
 
 class VectorScorer(Scorer):
-    """Distances of dense rows to the pool, look-ups."""
+    """Scores from the distances of dense rows to the pool."""
 
     def __init__(self, metric: str, device: Any) -> None:
         self.metric, self.device = metric, device
 
     @explain_out_of_memory
-    def take_pool(self, rows: Any, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
+    def grow_pool(self, rows: Any, trees: FlatForest, stream: Stream, n_trees: int) -> Grown:
         self._set_pool(rows)
         D = torch.cat([vector_distances(self.metric, self.pool[part], self.pool)
                        for part in _parts(len(self.pool))])  # fmt: skip
         grown = grow(trees, D, stream, n_trees)
         self._set_trees(grown)
-        scores = [self._scores(self._lengths_in(D[part])) for part in _parts(len(D))]
+        scores = [self._scores(self._lengths_from(D[part])) for part in _parts(len(D))]
         return Grown(rows, grown, torch.cat(scores).cpu().numpy())
 
-    def take_fitted(self, pool: Any, trees: FlatForest) -> None:
+    def load_fitted(self, pool: Any, trees: FlatForest) -> None:
         self._set_pool(pool)
         self._set_trees(trees)
 
@@ -204,11 +199,11 @@ class VectorScorer(Scorer):
         self.forest = DeviceForest(trees, self.pool.new_zeros(len(self.pool)))
 
     def _lengths_of(self, block: Any) -> Any:
-        return self._lengths_in(vector_distances(self.metric, block, self.pool))
+        return self._lengths_from(vector_distances(self.metric, block, self.pool))
 
-    def _lengths_in(self, D: Any) -> Any:
+    def _lengths_from(self, D: Any) -> Any:
         # No row is empty.
-        return self.forest.path_lengths(D, D.new_ones(len(D)), TABLE)
+        return self.forest.path_lengths(D, D.new_ones(len(D)), PRECOMPUTED)
 
     @property
     def _row_bytes(self) -> int:
@@ -220,9 +215,9 @@ def _parts(n: int) -> Iterator[slice]:
 
 
 def _add(total: Any, lengths: Any) -> Any:
-    for tree in range(_AT_ONCE):
+    for tree in range(_TREES_PER_SUM):
         total = total + lengths[:, tree]
     return total
 
 
-_added = compiled(_add)
+_add_trees = compiled(_add)
