@@ -17,7 +17,7 @@ X = make_lines(3, sizes=60, noise=0.01, anomaly_share=0.3, random_state=0).data
 def fitted(X=X, numbers=None, **params) -> tuple[FittedEmbedding, list]:
     rows = X if isinstance(X, TrainingRows) else TrainingRows(X)
     params = {"family": "line", "n_models": 80, **params}
-    parameters = EmbeddingParameters.of(PreferenceIsolationForest(**params))
+    parameters = EmbeddingParameters.from_estimator(PreferenceIsolationForest(**params))
     numbers = np.arange(len(rows)) if numbers is None else numbers
     return fit_embedding(rows, parameters, CpuEngine(None), Stream(1), numbers, keep=True)
 
@@ -28,7 +28,7 @@ def fitted(X=X, numbers=None, **params) -> tuple[FittedEmbedding, list]:
      ("paper", 10**6, 10_000), (7, 10**6, 7)],
 )  # fmt: skip
 def test_the_number_of_models_follows_from_the_number_of_points(n_models, n, expected):
-    parameters = EmbeddingParameters.of(PreferenceIsolationForest("line", n_models=n_models))
+    parameters = EmbeddingParameters.from_estimator(PreferenceIsolationForest("line", n_models=n_models))
     assert parameters.model_count(n) == expected
 
 

@@ -246,7 +246,7 @@ def test_warnings_are_one_line_without_the_place_in_the_code(tmp_path, capsys):
     np.save(tmp_path / "noise.npy", X)
     code, _, err = run(capsys, "detect", tmp_path / "noise.npy", "--family", "line")
     assert code == 0
-    assert err.startswith("piforest: warning: no structure of family 'line' stands out")
+    assert err.startswith("piforest: warning: no structure of family 'line' is significant")
     assert err.count("\n") == 1
     assert ".py" not in err
     assert run(capsys, "detect", tmp_path / "noise.npy", "--family", "line", "--quiet")[2] == ""
