@@ -31,7 +31,7 @@ def playwright_and_chromium():
     names = _BROWSERS if named is None else (named,)
     found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        pytest.skip(f"no browser: none of {', '.join(names)} is on the path")
+        pytest.skip(f"no browser: none of {list(names)} is on the path")
     return sync_api.sync_playwright, found
 
 

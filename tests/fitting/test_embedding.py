@@ -28,7 +28,9 @@ def fitted(X=X, numbers=None, **params) -> tuple[FittedEmbedding, list]:
      ("paper", 10**6, 10_000), (7, 10**6, 7)],
 )  # fmt: skip
 def test_the_number_of_models_follows_from_the_number_of_points(n_models, n, expected):
-    parameters = EmbeddingParameters.from_estimator(PreferenceIsolationForest("line", n_models=n_models))
+    parameters = EmbeddingParameters.from_estimator(
+        PreferenceIsolationForest("line", n_models=n_models)
+    )
     assert parameters.model_count(n) == expected
 
 
