@@ -331,6 +331,25 @@ def test_shapes_that_the_file_cannot_hold_are_refused(shape, tmp_path):
     refused(path, "cannot be read: it is damaged or no NumPy file")
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(100,), (100, 1), (100, 3), (1, 5)])
+def test_rows_of_an_array_are_those_that_numpy_loads(order, shape, tmp_path):
+    array = np.asarray(np.random.default_rng(0).normal(size=shape), order=order)
+    np.save(tmp_path / "a.npy", array)
+    expected = array.reshape(len(array), -1)
+    assert np.array_equal(read_table(tmp_path / "a.npy").numbers(), expected)
+    blocks = [block.numbers() for block in read_blocks(tmp_path / "a.npy", 7)]
+    assert np.array_equal(np.concatenate(blocks), expected)
+
+
+def test_an_array_that_is_cut_while_it_is_read_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", XYZ)
+    blocks = read_blocks(tmp_path / "a.npy", 30)
+    next(blocks)
+    os.truncate(tmp_path / "a.npy", 1000)
+    refused(tmp_path / "a.npy", "cannot be read: it is damaged", lambda path: list(blocks))
+
+
 def test_numbers_of_any_byte_order_and_width_can_be_written_anywhere(tmp_path):
     from piforest.io.tables import write_table
 
