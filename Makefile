@@ -59,3 +59,7 @@ SEED ?= 0
 .PHONY: fuzz
 fuzz: .venv/.setup  ## N inputs that are nearly right, for every reader, model files and commands
 	PYTHONPATH=tests $(BIN)/python -m fuzz --inputs $(N) --seed $(SEED)
+
+.PHONY: load
+load: .venv/.setup  ## what takes minutes or gigabytes: ten million rows, a thousand columns, a cold cache
+	$(BIN)/python -m pytest -s tests/load/load_*.py

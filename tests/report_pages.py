@@ -76,6 +76,7 @@ def write_pages(folder):
     table = Table({"note": notes, HOSTILE: X[:, 0], "y": X[:, 1]}, "a.csv")
     put("lines", detector, X, title=HOSTILE, table=table, names=[HOSTILE, "y"], source="a.csv")
     put("gaps", detector, X, table=_with_gaps(X))
+    put("formulas", detector, X, table=_with_formulas(X), names=["x", "y"])
     # More points than the view holds, with scores of their own.
     rng = np.random.default_rng(0)
     put("many", detector, rng.normal(size=(12_000, 2)), rng.uniform(size=12_000))
@@ -94,6 +95,29 @@ def _with_gaps(X):
     odd = np.arange(n) % 2 == 1
     masked = {name: np.ma.masked_array(values, odd) for name, values in columns.items()}
     return Table({"x": X[:, 0], "y": X[:, 1], **masked}, "a.csv")
+
+
+# What stands in a table, and what is downloaded: a spreadsheet would run the first ones.
+FORMULAS = {
+    "=1+1": "'=1+1",
+    '=HYPERLINK("http://x","y")': '\'=HYPERLINK("http://x","y")',
+    "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0",
+    "-2+3": "'-2+3",
+    "@SUM(A1)": "'@SUM(A1)",
+    "\t=1": "'\t=1",
+    "  =1": "'  =1",
+    "-": "'-",
+    "-1.5": "-1.5",
+    "+1,5": "+1,5",
+    "-1.5e-7": "-1.5e-7",
+    "a=b": "a=b",
+    "": "",
+}
+
+
+def _with_formulas(X):
+    cells = np.resize(np.array(list(FORMULAS), object), len(X))
+    return Table({"x": X[:, 0], "y": X[:, 1], "=note": cells}, "a.csv")
 
 
 def drawn(page):

@@ -18,6 +18,7 @@ import pytest
 pytest.importorskip("distributed")
 pq = pytest.importorskip("pyarrow.parquet")
 
+from dask_clusters import WAIT, ending, scheduler, worker  # noqa: E402
 from piforest import PreferenceIsolationForest  # noqa: E402
 from piforest.apps import cli  # noqa: E402
 from piforest.apps import folder as _folder  # noqa: E402
@@ -28,57 +29,18 @@ from piforest.engines.dask import connect  # noqa: E402
 from piforest.io.atomic import whole_file  # noqa: E402
 
 SMALL = {"n_models": 150, "n_estimators": 5, "max_samples": 32, "pool_size": 100}
-WAIT = 120
-
-
-def command(*args, folder):
-    environment = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": f"{WAIT}s"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", *map(str, args)], cwd=folder, env=environment,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-
-
-def end(process):
-    process.terminate()
-    try:
-        process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(20)
-
-
-def worker(folder):
-    return command(
-        "worker", "--scheduler-file", folder / "scheduler.json", "--nthreads", 1, "--no-nanny",
-        "--no-dashboard", "--local-directory", folder / "spill", folder=folder,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """`dask scheduler` and two `dask worker`s; their address, and the workers."""
+    """`dask scheduler` and two `dask worker`s; their address, and the processes."""
     folder = tmp_path_factory.mktemp("cluster")
-    started = [
-        command(
-            "scheduler", "--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--no-show",
-            "--scheduler-file", folder / "scheduler.json", folder=folder,
-        )
-    ]  # fmt: skip
-    try:
-        limit = time.monotonic() + WAIT
-        while not (folder / "scheduler.json").exists():
-            assert started[0].poll() is None, "dask scheduler ended"
-            assert time.monotonic() < limit, "dask scheduler did not start"
-            time.sleep(0.1)
-        started += [worker(folder) for _ in range(2)]
-        address = json.loads((folder / "scheduler.json").read_text())["address"]
+    with ending() as started:
+        process, address = scheduler(folder)
+        started += [process, worker(folder), worker(folder)]
         with connect(address, timeout=WAIT) as client:
             client.wait_for_workers(2, timeout=WAIT)
         yield address, started
-    finally:
-        for process in reversed(started):
-            end(process)
 
 
 @pytest.fixture(scope="module")
@@ -372,3 +334,76 @@ def test_a_worker_that_dies_while_it_writes_costs_nothing_but_time(
     assert sorted(report.done) == list(FILES)
     check(tmp_path / "out", table, detector)
     assert not list((tmp_path / "out").rglob(".*"))
+
+
+def waited_for(folder):
+    """Until there is something in it."""
+    limit = time.monotonic() + WAIT
+    while not (found := os.listdir(folder)):
+        assert time.monotonic() < limit, f"nothing appeared in {folder}"
+        time.sleep(0.02)
+    return found
+
+
+def test_a_scheduler_that_restarts_is_one_error_and_the_next_run_goes_on(
+    detector, table, source, tmp_path, monkeypatch
+):
+    (tmp_path / "writing").mkdir()
+    (tmp_path / "cluster").mkdir()
+    monkeypatch.setattr(_folder, "write_scores", slow_writer(tmp_path / "writing"))
+    with ending() as started:
+        process, address = scheduler(tmp_path / "cluster")
+        started += [process, worker(tmp_path / "cluster")]
+        with connect(address, timeout=WAIT) as client, ThreadPoolExecutor() as executor:
+            running = executor.submit(run, detector, source, client)
+            waited_for(tmp_path / "writing")
+            process.kill()
+            process.wait(20)
+            port = address.rsplit(":", 1)[1]
+            process, again = scheduler(tmp_path / "cluster", port)
+            started.append(process)
+            assert again == address
+            with pytest.raises(OSError, match=r"connection to the Dask scheduler was lost after 0"):
+                running.result(WAIT)
+        (tmp_path / "writing" / "go").touch()
+        started.append(worker(tmp_path / "cluster"))
+        with connect(address, timeout=WAIT) as client:
+            report = run(detector, source, client)
+    assert not report.failed
+    check(tmp_path / "out", table, detector)
+
+
+def hungry(folder):
+    """`score_rows` that takes more memory for one file than its worker may, unless there is a
+    file named enough."""
+
+    def score(path, *others):
+        if path.name == "part1.parquet" and not (folder / "enough").exists():
+            held = np.ones(10**8)
+            time.sleep(60)  # or until the nanny has seen it
+            del held
+        return _folder.score_rows(path, *others)
+
+    return score
+
+
+def test_a_worker_that_runs_out_of_memory_fails_its_file_with_the_way_out(
+    detector, table, source, tmp_path, monkeypatch
+):
+    (tmp_path / "cluster").mkdir()
+    once = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+    with ending() as started:
+        process, address = scheduler(tmp_path / "cluster", **once)
+        started += [process, worker(tmp_path / "cluster", "--nanny", "--memory-limit", "700MB")]
+        with connect(address, timeout=WAIT) as client:
+            with monkeypatch.context() as patched:
+                # Workers have the real one under this name.
+                patched.setattr(_folder, "score_rows", hungry(tmp_path))
+                report = run(detector, source, client)
+            told = "workers that worked on it died, for lack of memory most often"
+            assert told in report.failed["part1.parquet"]
+            check(tmp_path / "out", table, detector, report.done)
+            (tmp_path / "enough").touch()
+            report = run(detector, source, client)
+    assert not report.failed
+    check(tmp_path / "out", table, detector)

@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-# Seconds for one input, and for a child to start.
-PATIENCE, START = 30, 300
+# Seconds for one input, on a machine that others use too, and for a child to start.
+PATIENCE, START = 120, 300
 
 
 class Child:

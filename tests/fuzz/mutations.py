@@ -131,6 +131,6 @@ def mutate_text(rng, content):
 def mutate_gzip(rng, content):
     changed = mutate_text(rng, gzip.decompress(content))
     if rng.random() < 0.1:
-        changed += pick(rng, (b"1", b"1,", b"\n", b'"', b"1,2\n")) * 8_000_000
+        changed += pick(rng, (b"1", b"1,", b"\n", b'"')) * 8_000_000
     packed = gzip.compress(changed, 1, mtime=0)
     return mutate_bytes(rng, packed) if rng.random() < 0.3 else packed

@@ -7,7 +7,15 @@ import re
 import numpy as np
 import pytest
 
-from report_pages import HOSTILE, counts_are_those_of, downloaded, number, picture, threshold_of
+from report_pages import (
+    FORMULAS,
+    HOSTILE,
+    counts_are_those_of,
+    downloaded,
+    number,
+    picture,
+    threshold_of,
+)
 
 
 @pytest.mark.parametrize("name", ["lines", "planes", "matches", "many"])
@@ -101,6 +109,22 @@ def test_missing_values_of_the_table_are_empty_on_the_page_and_in_downloads(visi
         assert values == ([""] * 4 if row % 2 == 0 else ["0.25", "77", "True", "under"])
         seen.add(row % 2)
     assert seen == {0, 1}
+
+
+def test_formulas_are_harmless_in_downloads_and_shown_as_they_are(visit):
+    page = visit("formulas")
+    seen = set()
+    for button in ("#download-kept", "#download-flagged"):
+        _, (head, *rows) = downloaded(page, button)
+        assert head == ["x", "y", "'=note", "score"]
+        seen |= {row[2] for row in rows}
+        assert all(float(row[0]) <= 10 for row in rows), "numbers with a sign stay numbers"
+    assert seen == set(FORMULAS.values())
+    page.focus("#view")
+    page.keyboard.press("n")
+    row = int(page.inner_text("#pinned .big"))
+    shown = page.locator("#pinned dd").all_text_contents()[2]
+    assert shown == list(FORMULAS)[(row - 1) % len(FORMULAS)]
 
 
 def test_downloads_follow_the_threshold(visit, pages):

@@ -140,7 +140,15 @@ class _Run:
         if first is not None:
             client = connect()
             self.job.out.mkdir(parents=True, exist_ok=True)
-            self._on_cluster(client, chain([first], waiting))
+            try:
+                self._on_cluster(client, chain([first], waiting))
+            except _lost_connection() as error:
+                done = len(self.report.done)
+                raise OSError(
+                    f"the connection to the Dask scheduler was lost after {done} of "
+                    f"{self.report.files} files; run the same again when it is back: finished "
+                    "files are kept."
+                ) from error
         return self.report
 
     def _unfinished(self) -> Iterator[_File]:
@@ -203,8 +211,10 @@ class _Run:
             self.report.done.append(name)
             # Of workers that died in the middle of this file.
             remove_leftovers(self.job.out / name)
-        else:
+        elif future.status == "error":
             self.report.failed[name] = _reason(future.exception())
+        else:  # its scheduler has forgotten it
+            raise _Forgotten
         self.watch(self.report)
 
 
@@ -273,6 +283,25 @@ def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
         )
 
 
+class _Forgotten(Exception):
+    """A scheduler that restarted knows nothing of the tasks of before."""
+
+
+def _lost_connection() -> tuple[type[BaseException], ...]:
+    from concurrent.futures import CancelledError
+
+    from distributed.comm.core import CommClosedError
+
+    return _Forgotten, CommClosedError, CancelledError
+
+
 def _reason(error: Any) -> str:
-    """The message of an error on one line."""
+    """One line."""
+    from distributed import KilledWorker
+
+    if isinstance(error, KilledWorker):
+        return (
+            "the workers that worked on it died, for lack of memory most often; give them more "
+            "(dask worker --memory-limit), or run again."
+        )
     return " ".join(str(error).split()) or type(error).__name__

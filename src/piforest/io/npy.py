@@ -65,14 +65,31 @@ def _read(file: Any, nbytes: int) -> bytearray:
     return content
 
 
-def map_array(file: BinaryIO) -> NDArray[Any]:
-    """The array of an open .npy file, mapped and not read."""
-    header, start = read_header(file), file.tell()
-    if header.dtype.hasobject:
-        raise ValueError("Python objects")
-    if header.nbytes > file.seek(0, 2) - start:
-        raise ValueError("it is cut short")
-    if not header.nbytes:
-        return np.empty(header.shape, header.dtype)
-    order: Any = "F" if header.fortran_order else "C"
-    return np.memmap(file, header.dtype, "r", start, header.shape, order)
+class StoredRows:
+    """The rows of an array in an open .npy file, read when they are asked for."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        header, self.start = read_header(file), file.tell()
+        if header.dtype.hasobject:
+            raise ValueError("Python objects")
+        if header.nbytes > file.seek(0, 2) - self.start:
+            raise ValueError("it is cut short")
+        self.file, self.shape, self.dtype = file, header.shape, header.dtype
+        self.ndim, self.size = len(header.shape), math.prod(header.shape)
+        # By columns, the rows are not together: they are mapped, and the pages that were read
+        # count as memory of this process until the system takes them back.
+        self.mapped: NDArray[Any] | None = None
+        if header.fortran_order and self.ndim > 1 and self.size:
+            self.mapped = np.memmap(file, self.dtype, "r", self.start, self.shape, "F")
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        if self.mapped is not None:
+            return np.array(self.mapped[rows])
+        first, last, _ = rows.indices(len(self))
+        width = math.prod(self.shape[1:])
+        self.file.seek(self.start + first * width * self.dtype.itemsize)
+        values = np.fromfile(self.file, self.dtype, (last - first) * width)
+        return values.reshape(last - first, *self.shape[1:])

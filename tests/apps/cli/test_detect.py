@@ -266,3 +266,16 @@ def test_options_reach_the_family_and_the_detector(lines, tmp_path, capsys):
     detector = PreferenceIsolationForest.load(tmp_path / "m.pif")
     assert detector.models_[1].family.degree == 1
     assert detector.n_estimators == 20
+
+
+def test_formulas_of_cells_are_written_as_they_stood(scene, tmp_path, capsys):
+    X, _ = scene
+    cells = ["=1+1", "+1+1", "-2+3", "@SUM(A1)", "'=1"]
+    rows = [f"{x},{y},{cells[k % len(cells)]}" for k, (x, y) in enumerate(X)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,y,note", *rows]) + "\n")
+    code, _, err = run(
+        capsys, "detect", tmp_path / "a.csv", "--family", "line", "--columns", "x,y", "--out",
+        tmp_path / "out.csv",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert [row["note"] for row in rows_of(tmp_path / "out.csv")][:5] == cells

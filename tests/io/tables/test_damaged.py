@@ -23,7 +23,15 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.io
 
-from piforest.io.tables import _decoder, las, read_blocks, read_matches, read_table, text
+from piforest.io.tables import (
+    _decoder,
+    las,
+    parquet,
+    read_blocks,
+    read_matches,
+    read_table,
+    text,
+)
 
 XYZ = np.random.default_rng(0).uniform(-5, 5, (100, 3)).round(3)
 
@@ -49,6 +57,7 @@ def patched(path, content, at, form, *values):
 
 
 LAS_FIELDS = {
+    "version": (24, "<B", 232, "it has version 232.2"),
     "points": (107, "<I", 800_000_000, "is cut short: 800000000 points take"),
     "one point too many": (107, "<I", 101, "is cut short: 101 points take 2828 bytes, and it has"),
     "records": (100, "<I", 2**32 - 1, "4294967295 records, more than there is space for"),
@@ -322,6 +331,25 @@ def test_shapes_that_the_file_cannot_hold_are_refused(shape, tmp_path):
     refused(path, "cannot be read: it is damaged or no NumPy file")
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(100,), (100, 1), (100, 3), (1, 5)])
+def test_rows_of_an_array_are_those_that_numpy_loads(order, shape, tmp_path):
+    array = np.asarray(np.random.default_rng(0).normal(size=shape), order=order)
+    np.save(tmp_path / "a.npy", array)
+    expected = array.reshape(len(array), -1)
+    assert np.array_equal(read_table(tmp_path / "a.npy").numbers(), expected)
+    blocks = [block.numbers() for block in read_blocks(tmp_path / "a.npy", 7)]
+    assert np.array_equal(np.concatenate(blocks), expected)
+
+
+def test_an_array_that_is_cut_while_it_is_read_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", XYZ)
+    blocks = read_blocks(tmp_path / "a.npy", 30)
+    next(blocks)
+    os.truncate(tmp_path / "a.npy", 1000)
+    refused(tmp_path / "a.npy", "cannot be read: it is damaged", lambda path: list(blocks))
+
+
 def test_numbers_of_any_byte_order_and_width_can_be_written_anywhere(tmp_path):
     from piforest.io.tables import write_table
 
@@ -344,13 +372,39 @@ def test_all_row_groups_of_a_parquet_file_are_read(tmp_path):
     assert np.concatenate([block.numbers() for block in blocks])[:, 0].tolist() == list(range(1000))
 
 
-def test_a_parquet_file_that_lost_its_row_groups_is_refused(tmp_path, monkeypatch):
+def test_a_parquet_file_that_lost_its_row_groups_is_refused(tmp_path):
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"x": np.arange(10.0)}), path)
-    monkeypatch.setattr(pq.ParquetFile, "read", lambda self: self.schema_arrow.empty_table())
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda self, batch_size: iter(()))
-    for read in (read_table, lambda path: list(read_blocks(path, 5))):
-        refused(path, r"cannot be read: it is damaged \(it says 10 rows and has 0\)", read)
+    pq.ParquetWriter(path, pa.schema([("x", pa.float64())])).close()
+    refused(path, "has no rows")
+    # Compact Thrift: the number of rows, 0, and an empty list of row groups.
+    whole = path.read_bytes()
+    assert whole.count(b"\x16\x00\x19\x0c") == 1
+    path.write_bytes(whole.replace(b"\x16\x00\x19\x0c", b"\x16\x14\x19\x0c"))
+    for read in (read_table, lambda path: list(read_blocks(path, 5)), parquet.row_groups,
+                 lambda path: parquet.read_group(path, 0)):  # fmt: skip
+        refused(path, r"damaged \(it says 10 rows, its row groups 0\)", read)
+
+
+def varint(value):
+    """A number of compact Thrift."""
+    value, out = 2 * value, b""
+    while value > 127:
+        value, out = value >> 7, out + bytes([value & 127 | 128])
+    return out + bytes([value])
+
+
+def test_a_parquet_file_that_cannot_have_so_many_rows_is_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": np.ones(7)}), path, write_statistics=False)
+    content = path.read_bytes()
+    footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
+    # Of the file and of its row group.
+    changed = footer.replace(b"\x16\x0e", b"\x16" + varint(10**15))
+    assert changed.count(varint(10**15)) >= 2
+    start = len(content) - 8 - len(footer)
+    size = len(changed).to_bytes(4, "little")
+    path.write_bytes(content[:start] + changed + size + b"PAR1")
+    refused(path, r"damaged \(\d+ rows do not fit into \d+ bytes\)|damaged or no Parquet file")
 
 
 @pytest.mark.parametrize("unit", [b"1", b"1,", b'"1'])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import logging
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..folder import Report
 
 _WIDE = 30
-_LOGGING = "distributed.logging.distributed"
 _LOGGING_OF_WORKERS = "distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED"
 _TEXT_OPTIONS = ("delimiter", "header", "decimal", "array")
 
@@ -78,11 +78,22 @@ def _check(args: argparse.Namespace) -> None:
             raise ValueError(f"--dask takes Parquet files, which have no --{name}; omit it.")
 
 
-def _quiet_dask() -> Any:
+@contextmanager
+def _quiet_dask() -> Iterator[None]:
     """Silence the log of Dask, also in processes that it starts: failed files are reported here."""
     import dask.config
+    import distributed  # sets the levels of its loggers
 
-    return dask.config.set({_LOGGING: "critical", _LOGGING_OF_WORKERS: "critical"})
+    loggers = [logging.getLogger(name) for name in (distributed.__name__, "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        with dask.config.set({_LOGGING_OF_WORKERS: "critical"}):
+            yield
+    finally:
+        for logger, level in zip(loggers, levels):
+            logger.setLevel(level)
 
 
 def _columns(folder: Path, pick: Callable[[Table], list[str]]) -> list[str]:

@@ -12,6 +12,7 @@ _SIGNATURE = b"LASF"
 _LEAST = 227
 # The 1.4 header, which has a second count of points and extended records.
 _LONG = 375
+_MINOR_VERSIONS = range(6)
 _RECORD, _EXTENDED_RECORD = 54, 60
 # Identical points are compressed to about 1/130 of a byte each in chunks of 50,000; the model of
 # the arithmetic coder cannot get below 1/1,000.
@@ -39,6 +40,8 @@ def check_sizes(path: Path) -> Sizes:
         size = file.seek(0, 2)
         if head[:4] != _SIGNATURE or len(head) < _LEAST:
             raise ValueError("it does not begin with a LAS header")
+        if head[24] != 1 or head[25] not in _MINOR_VERSIONS:
+            raise ValueError(f"it has version {head[24]}.{head[25]}")
         header_size, start, records, kind, record, count = struct.unpack_from("<HIIBHI", head, 94)
         if not _LEAST <= header_size <= start <= size:
             raise ValueError("its points begin outside of the file")

@@ -11,22 +11,22 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..npy import map_array, read_member
+from ..npy import StoredRows, read_member
 from .table import Table, block_rows, check_width
 
 _MAGIC = {".npy": b"\x93NUMPY", ".npz": b"PK"}
 
 
 def read_blocks(path: Path, rows: int | None, array: str | None = None) -> Iterator[Table]:
-    """A .npy file is mapped, and its blocks copied one by one; the array of a .npz file is read
-    at once. array: which one of a .npz file, where it has several."""
+    """The rows of a .npy file are read block by block; the array of a .npz file is read at once.
+    array: which one of a .npz file, where it has several."""
     if path.suffix.lower() == ".npy" and array is not None:
         raise ValueError(f"{path} holds one array without a name; leave array out.")
     with _clear_errors(path), open(path, "rb") as file:
         _check_name(path, file)
-        mapped = path.suffix.lower() == ".npy"
-        values = map_array(file) if mapped else _member(path, file, array)
-    yield from array_blocks(values, rows, str(path))
+        alone = path.suffix.lower() == ".npy"
+        values = StoredRows(file) if alone else _member(path, file, array)
+        yield from array_blocks(values, rows, str(path))
 
 
 def _check_name(path: Path, file: BinaryIO) -> None:
@@ -37,7 +37,9 @@ def _check_name(path: Path, file: BinaryIO) -> None:
             raise ValueError(f"{path} is a {suffix} file under another name; rename it.")
 
 
-def array_blocks(values: NDArray[Any], rows: int | None, source: str) -> Iterator[Table]:
+def array_blocks(
+    values: NDArray[Any] | StoredRows, rows: int | None, source: str
+) -> Iterator[Table]:
     """Tables of the rows of an array (n,), (n, d), or of records."""
     if values.dtype.names is None:
         if values.dtype.kind not in "iufb" or values.ndim not in (1, 2):

@@ -119,9 +119,12 @@ class writer:
             [laspy.ExtraBytesParams(self.words[name], _dtype(like, name)) for name in added]
         )
         self.names = like.names
-        self.out = laspy.open(
-            file, mode="w", header=self.header, do_compress=suffix == ".laz", closefd=False
-        )
+        try:
+            self.out = laspy.open(
+                file, mode="w", header=self.header, do_compress=suffix == ".laz", closefd=False
+            )
+        except laspy.LaspyException as error:
+            raise ValueError(f"{like.source} cannot be written as a LAS file: {error}.") from error
 
     def write(self, table: Table) -> None:
         laspy = _package()

@@ -19,6 +19,8 @@ _WHOLE = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 # Bytes of a column read ahead; without, all of a row group are.
 _BUFFER = 2**16
+# A page holds so many values at most, however often one is repeated, and takes so many bytes.
+_ROWS_A_PAGE, _PAGE = 2**31, 16
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
     pa, pq = _packages()
     with _clear_errors(path), pq.ParquetFile(path, buffer_size=_BUFFER) as file:
         _check_names(path, file.schema_arrow.names)
-        total, done = file.metadata.num_rows, 0
+        total, done = sum(_group_sizes(path, file)), 0
         if not total:
             raise ValueError(f"{path} has no rows.")
         for arrow in _parts(pa, file, rows):
@@ -66,7 +68,22 @@ def row_groups(path: Path) -> list[int]:
     _, pq = _packages()
     with _clear_errors(path), pq.ParquetFile(path) as file:
         _check_names(path, file.schema_arrow.names)
-        return [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+        return _group_sizes(path, file)
+
+
+def _group_sizes(path: Path, file: Any) -> list[int]:
+    sizes = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+    says, has = file.metadata.num_rows, sum(sizes)
+    if says != has or min(sizes, default=0) < 0:
+        raise ValueError(
+            f"{path} cannot be read: it is damaged (it says {says} rows, its row groups {has})."
+        )
+    size = path.stat().st_size
+    if has > _ROWS_A_PAGE * (1 + size // _PAGE):
+        raise ValueError(
+            f"{path} cannot be read: it is damaged ({has} rows do not fit into {size} bytes)."
+        )
+    return sizes
 
 
 def read_group(
@@ -79,7 +96,7 @@ def read_group(
     """Rows of one part from `start` on, at most so many; of a file without parts, no rows."""
     pa, pq = _packages()
     with _clear_errors(path), pq.ParquetFile(path) as file:
-        parts = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+        parts = _group_sizes(path, file)
         known = [name for name in columns or file.schema_arrow.names
                  if name in file.schema_arrow.names]  # fmt: skip
         if parts:

@@ -1,9 +1,13 @@
-// Rows as CSV: every column unchanged, and the score.
+// Rows as CSV: every column, and the score. Spreadsheets run text that begins like a formula when
+// they open a file, so an apostrophe is put before it; numbers, with a sign or not, stay.
+
+const isFormula = (text) => /^\s*[=+\-@]/.test(text) && !/^\s*[+-]?[\d.,]*\d[.,]?([eE][+-]?\d+)?\s*$/.test(text);
+const harmless = (text) => (isFormula(text) ? `'${text}` : text);
 
 const quoted = (text) => (/[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text);
 
 function cell(each, row) {
-  if (each.texts) return quoted(each.texts[row]);
+  if (each.texts) return quoted(harmless(each.texts[row]));
   const value = each.numbers[row];
   return Number.isNaN(value) ? "" : Object.is(value, -0) ? "-0" : String(value);
 }
@@ -13,7 +17,7 @@ function csv(flagged) {
   let name = "score";
   while (taken.has(name)) name = `anomaly_${name}`;
   const written = [...columns, { ...scoreColumn, name }];
-  const lines = [written.map((each) => quoted(each.name)).join(",")];
+  const lines = [written.map((each) => quoted(harmless(each.name))).join(",")];
   for (let row = 0; row < size; row++) {
     if (isFlagged(row) === flagged) lines.push(written.map((each) => cell(each, row)).join(","));
   }
