@@ -14,6 +14,7 @@ import pytest
 
 import piforest
 from piforest import PreferenceIsolationForest, VoronoiForest
+from piforest.fitted.file_versions import VERSION
 from piforest.io import archive as archives
 
 MODELS = Path(__file__).parents[1] / "models"
@@ -34,10 +35,11 @@ def rows_for(name):
     return np.abs(NEW) if name == "voronoi_sparse" else NEW
 
 
+@pytest.mark.parametrize("version", range(1, VERSION + 1))
 @pytest.mark.parametrize("name", STORED)
-def test_a_model_of_version_1_gives_the_stored_scores(name):
+def test_a_model_of_any_version_gives_the_stored_scores(name, version):
     assert set(STORED) == set(KINDS)
-    detector = piforest.load(MODELS / f"{name}.v1.pif")
+    detector = piforest.load(MODELS / f"{name}.v{version}.pif")
     assert type(detector) is KINDS[name]
     with np.load(MODELS / "scores.npz") as stored:
         scores, labels = stored[f"{name}.scores"], stored[f"{name}.labels"]
