@@ -143,7 +143,7 @@ def test_every_test_that_runs_over_the_registry_runs_on_it(folder):
         "sys.exit(pytest.main(sys.argv[1:]))"
     )
     chosen = [
-        tests.parent / "test_contracts.py",
+        tests.parent / "checks" / "test_contracts.py",
         tests / "test_formulas.py",
         tests / "test_null.py",
     ]
