@@ -76,8 +76,8 @@ class RowLayout:
 class ModelFamily(Protocol):
     """A family of parametric models: stateless, hashable, configured by `__init__` alone.
 
-    `piforest.families.Family` is a base class that has all members but `name`, `sample_size`,
-    `codimension`, `solve` and `formula`; nobody has to use it. These members are optional:
+    `piforest.families.Family` is a base class that has most of them; nobody has to use it. These
+    members are optional:
 
     - `layout`, a `RowLayout`: what the columns of a row are. Points without it.
     - `complaint(X)`: None, or a sentence that says why these rows, though there are enough

@@ -1,16 +1,28 @@
-"""Every family is shown, and found, on a scene of its own."""
+"""Every family is shown, and found, on its scene."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from piforest.apps.cli import main
-from piforest.families import list_families
+from piforest.families import get_family, list_families
 from piforest.reproduction.gallery import gallery, scenes, tried
+
+PAGE = Path(__file__).parents[2] / "docs" / "families" / "index.md"
 
 
 def test_every_family_has_a_scene():
     assert set(scenes()) == set(list_families())
+
+
+def test_the_page_of_the_docs_has_every_family_with_its_rows():
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| [")]
+    expected = [f"| [{name}](#{name}) | {get_family(name).layout.brief} |" for name in scenes()]
+    assert [row[: len(start)] for row, start in zip(rows, expected)] == expected
+    assert len(rows) == len(expected)
+    assert all((PAGE.parent / f"{name}.png").is_file() for name in scenes())
 
 
 @pytest.mark.parametrize("name", list(scenes()))

@@ -86,14 +86,15 @@ class Scene:
 class Family:
     """A family whose residuals are given by one formula, for the CPU and for other devices.
 
-    A subclass has `name`, `sample_size`, `codimension`, `solve` and `formula`, and replaces what
-    does not hold for it of the rest. See `piforest.protocols.ModelFamily`.
+    A subclass has `name`, `n_points` (of a minimal sample), `solve` and `formula`, and replaces
+    what does not hold for it of the rest. See `piforest.protocols.ModelFamily`.
 
     On the CPU a formula of arithmetic, comparisons, `abs`, `xp.sqrt` and `xp.where` is compiled;
     one that needs more is evaluated by NumPy.
     """
 
     name: ClassVar[str]
+    n_points: ClassVar[int]
 
     @property
     def layout(self) -> RowLayout:
@@ -114,6 +115,12 @@ class Family:
     @property
     def scene(self) -> Scene | None:
         return None
+
+    def sample_size(self, d: int) -> int:
+        return self.n_points
+
+    def codimension(self, d: int) -> int:
+        return 1
 
     def residuals(self, X: Floats, params: Floats) -> Any:
         """(n, d), (m, p) to distances (n, m); tensors to tensors on their own device."""
