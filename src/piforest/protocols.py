@@ -58,6 +58,13 @@ class RowLayout:
     target: int | None = None
     hint: str = ""
 
+    def __post_init__(self) -> None:
+        if self.kind == "matches" and len(self.views) < 2:
+            raise ValueError(
+                "a layout of matches needs views, the columns of each image or cloud, such as "
+                f"((0, 1), (2, 3)), got {self.views!r}."
+            )
+
     @property
     def brief(self) -> str:
         """The columns alone."""

@@ -58,6 +58,7 @@ class Scene:
 
     @property
     def function(self) -> Callable[..., Any]:
+        """The maker itself."""
         if callable(self.maker):
             return self.maker
         from .. import datasets
