@@ -38,22 +38,10 @@ def parabola_points(n=40, seed=0, angle=0.0):
     return np.column_stack([x, 0.7 * x**2 - x + 2]) @ turn.T
 
 
-def polynomial_points(n=40, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-3, 3, n)
-    return np.column_stack([x, 0.3 * x**3 - x**2 - x + 2])
-
-
 def linear_table(n=40, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.uniform(-3, 3, (n, 2))
     return np.column_stack([x, 2 * x[:, 0] - 0.5 * x[:, 1] + 4])
-
-
-def polynomial_table(n=40, seed=0):
-    x = linear_table(n, seed)[:, :2]
-    y = x[:, 0] ** 2 - 0.5 * x[:, 0] * x[:, 1] + 0.2 * x[:, 1] ** 2 + x[:, 1] - 3
-    return np.column_stack([x, y])
 
 
 CAMERA = np.array([[800.0, 0, 500], [0, 800, 400], [0, 0, 1]])
@@ -123,14 +111,6 @@ def affine_matches(n=40, seed=0, A=((1.1, 0.3), (-0.2, 0.8))):
     return np.concatenate([points, points @ np.transpose(A) + [30, -20]], axis=1)
 
 
-def similarity_matches(n=40, seed=0):
-    return affine_matches(n, seed, [[0.9, -0.5], [0.5, 0.9]])
-
-
-def translation_matches(n=40, seed=0):
-    return affine_matches(n, seed, np.eye(2))
-
-
 def affine_motion_matches(n=40, seed=0):
     """Exact matches of rigid points under one motion, seen by two affine cameras."""
     rng = np.random.default_rng(seed)
@@ -147,10 +127,6 @@ def cloud_matches(n=40, seed=0, scale=1.0, angle=0.8):
 
 def scaled_cloud_matches(n=40, seed=0):
     return cloud_matches(n, seed, 0.7)
-
-
-def shifted_cloud_matches(n=40, seed=0):
-    return cloud_matches(n, seed, angle=0.0)
 
 
 def segments(n=40, seed=0, point=(900.0, 150.0)):
@@ -172,10 +148,6 @@ def calibrated_matches(n=40, seed=0, t=(0.5, 0.2, 0.3)):
     points = np.column_stack([rng.uniform(-3, 3, (n, 2)), rng.uniform(0.5, 1.5, n)])
     moved = points @ rotation([0.02, 0.03, 1], 0.3).T + np.asarray(t)
     return np.concatenate([points[:, :2] / points[:, 2:], moved[:, :2] / moved[:, 2:]], axis=1)
-
-
-def turned_matches(n=40, seed=0):
-    return calibrated_matches(n, seed, (0, 0, 0))
 
 
 def on_one_model(name, n=40, seed=0):

@@ -69,6 +69,13 @@ class RowLayout:
     target: int | None = None
     hint: str = ""
 
+    def __post_init__(self) -> None:
+        if self.kind == "matches" and len(self.views) < 2:
+            raise ValueError(
+                "a layout of matches needs views, the columns of each image or cloud, such as "
+                f"((0, 1), (2, 3)), got {self.views!r}."
+            )
+
     @property
     def brief(self) -> str:
         """The columns alone."""
@@ -87,8 +94,8 @@ class RowLayout:
 class ModelFamily(Protocol):
     """A family of parametric models: stateless, hashable, configured by `__init__` alone.
 
-    `piforest.families.Family` is a base class that has all members but `name`, `sample_size`,
-    `codimension`, `solve` and `formula`; nobody has to use it. These members are optional:
+    `piforest.families.Family` is a base class that has most of them; nobody has to use it. These
+    members are optional:
 
     - `layout`, a `RowLayout`: what the columns of a row are. Points without it.
     - `complaint(X)`: None, or a sentence that says why these rows, though there are enough

@@ -251,6 +251,18 @@ def test_check_sampler_says_what_is_broken():
         check_sampler(Wants())
 
 
+def test_a_layout_of_matches_says_which_columns_belong_together():
+    with pytest.raises(ValueError, match=r"a layout of matches needs views, .* got \(\)"):
+        RowLayout("matches", ("x1", "y1", "x2", "y2"))
+    assert str(RowLayout("segments", ("a", "b"), hint=" or so")) == (
+        "(a, b), the ends of a segment or so"
+    )
+    assert [str(RowLayout(kind)) for kind in ("points", "table")] == [
+        "of coordinates",
+        "of features and a target",
+    ]
+
+
 def test_protocols_know_their_implementations():
     from piforest.metrics import get_metric
     from piforest.preferences import resolve_kernel

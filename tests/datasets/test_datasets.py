@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
+from inspect import signature
+
 import numpy as np
 import pytest
 
+from piforest import datasets
 from piforest.datasets import (
     data_folder,
     list_datasets,
@@ -18,6 +22,39 @@ from piforest.datasets.published import ADELAIDERMF, SYNTHETIC2D
 from piforest.datasets.resample import redraw
 from piforest.families import get_family
 from research_data import adelaidermf, synthetic2d
+
+MAKERS = [getattr(datasets, name) for name in datasets.__all__ if name.startswith("make_")]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_every_parameter_of_a_scene_is_documented(make):
+    parameters = list(signature(make).parameters)
+    section = make.__doc__.split("Parameters\n----------\n")[1].split("\n\nReturns\n")[0]
+    assert re.findall(r"^(\w+) : \w", section, re.M) == parameters
+    assert "Examples\n--------\n>>> " in make.__doc__
+
+
+@pytest.mark.parametrize("make", [make for make in MAKERS if make not in (make_stair, make_star)])
+def test_structures_do_not_depend_on_the_others(make):
+    """Structure i and its noise come from (random_state, i) alone, if its place does not depend
+    on how many there are."""
+    few, many = (make(k, sizes=20, anomaly_share=0.3, random_state=2) for k in (2, 3))
+    moved = ("make_circle_scene", "make_plane_pair", "make_motion_pair", "make_essential_pair",
+             "make_segments")  # fmt: skip
+    same = np.array_equal(few.data[few.target > 0], many.data[:40])
+    assert same == (make.__name__ not in moved)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_every_scene_names_bad_options(make):
+    with pytest.raises(ValueError, match="noise must be a finite number of at least 0, got -1"):
+        make(noise=-1)
+    with pytest.raises(ValueError, match="n_structures must be an integer of at least"):
+        make(0)
+    with pytest.raises(ValueError, match="anomaly_share must be"):
+        make(anomaly_share=1.0)
+    with pytest.raises(ValueError, match="sizes must be one number above 0 or one for each of"):
+        make(4, sizes=[1, 2, 3])
 
 
 @pytest.mark.parametrize("make", [make_lines, make_circles])

@@ -50,18 +50,13 @@ class Reciprocal(Family):
     """
 
     name = "reciprocal"
+    n_points = 2
     layout = RowLayout("points", ("x", "y"))
     symmetries = frozenset({"scale"})
     scene = Scene(make_reciprocals, 2, "two reciprocal laws")
 
     def __repr__(self):
         return "Reciprocal()"
-
-    def sample_size(self, d):
-        return 2
-
-    def codimension(self, d):
-        return 1
 
     def solve(self, samples):
         (x1, y1), (x2, y2) = samples[:, 0].T, samples[:, 1].T

@@ -1,19 +1,30 @@
-"""Every family is shown, and found, on a scene of its own."""
+"""Every family is shown, and found, on its scene."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from piforest.apps.cli import main
-from piforest.families import list_families
+from piforest.families import get_family, list_families
 from piforest.reproduction.gallery import gallery, scenes, tried
+
+PAGE = Path(__file__).parents[2] / "docs" / "families" / "index.md"
 
 
 def test_every_family_has_a_scene():
     assert set(scenes()) == set(list_families())
 
 
-@pytest.mark.slow
+def test_the_page_of_the_docs_has_every_family_with_its_rows():
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| [")]
+    expected = [f"| [{name}](#{name}) | {get_family(name).layout.brief} |" for name in scenes()]
+    assert [row[: len(start)] for row, start in zip(rows, expected)] == expected
+    assert len(rows) == len(expected)
+    assert all((PAGE.parent / f"{name}.png").is_file() for name in scenes())
+
+
 @pytest.mark.parametrize("name", list(scenes()))
 def test_every_family_finds_the_anomalies_of_its_scene(name):
     """At the true noise .95, as promised; without any, hardly less; always beyond iFor and LOF."""
@@ -23,7 +34,6 @@ def test_every_family_finds_the_anomalies_of_its_scene(name):
     assert min(aucs["PIF"], aucs["default"]) > max(aucs["iFor"], aucs["LOF"])
 
 
-@pytest.mark.slow
 def test_the_page_shows_the_pictures(tmp_path, monkeypatch):
     few = {name: scene for name, scene in scenes().items() if name in ("line", "plane")}
     monkeypatch.setattr("piforest.reproduction.gallery.scenes", lambda: few)

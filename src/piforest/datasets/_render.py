@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from inspect import cleandoc, signature
-from typing import Any, ParamSpec
+from inspect import Signature, cleandoc, signature
+from typing import Any, ParamSpec, TypedDict
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -23,6 +23,14 @@ Box = tuple[Sequence[float], Sequence[float]]
 Structure = Callable[[int, Rng], Floats]
 Anomalies = Callable[[int, Rng, Floats, Floats], Floats]
 P = ParamSpec("P")
+
+
+class Options(TypedDict, total=False):
+    """What every scene can be asked for besides its own options."""
+
+    random_state: RandomStateLike
+    return_X_y: bool
+    as_frame: bool
 
 
 def uniform(size: int, rng: Rng, low: Floats, high: Floats) -> Floats:
@@ -89,13 +97,22 @@ def synthetic_scene(
         @documents(in_columns=family is not None)
         @wraps(draw)
         def make(*args: P.args, **kwargs: P.kwargs) -> Any:
-            given = signature(draw).bind(*args, **kwargs)
+            given = _expanded(draw).bind(*args, **kwargs)
             given.apply_defaults()
             return _render(draw(*args, **kwargs), stream, family, **given.arguments)
 
         return make
 
     return decorate
+
+
+def _expanded(function: Callable[..., Any]) -> Signature:
+    """The signature of a function, with each of the `Options` that it takes."""
+    found, known = signature(function), signature(_render).parameters
+    shown = [each for each in found.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    if len(shown) < len(found.parameters):
+        shown += [known[name] for name in Options.__annotations__]
+    return found.replace(parameters=shown, return_annotation=Any)
 
 
 def _render(
@@ -107,9 +124,9 @@ def _render(
     sizes: Any,
     noise: float,
     anomaly_share: float,
-    random_state: RandomStateLike,
-    return_X_y: bool,
-    as_frame: bool,
+    random_state: RandomStateLike = None,
+    return_X_y: bool = False,
+    as_frame: bool = False,
     box: Box | None = None,
     **_: Any,
 ) -> Any:
@@ -174,7 +191,7 @@ _SHARED = {
     "sizes": "int or sequence of int\n    Rows of each structure, one number for all or one each.",
     "noise": "float\n    Standard deviation of the distance from the structure.",
     "anomaly_share": "float\n    Anomalies over all rows; they fill the box of the others.",
-    "box": "(lowest x, y, ...), (highest x, y, ...), optional\n    The box that anomalies fill.",
+    "box": "pair, optional\n    (lowest x, y, ...), (highest x, y, ...) that anomalies fill.",
     "random_state": "int, RandomState, Generator or None\n    The seed.",
     "return_X_y": "bool\n    Return (data, target) in place of a Bunch.",
     "as_frame": "bool\n    pandas objects in place of arrays.",
@@ -190,14 +207,17 @@ def documents(*, in_columns: bool) -> Callable[[Callable[P, Any]], Callable[P, A
     """Add the parameters and the result that all scenes share to a docstring."""
 
     def decorate(make: Callable[P, Any]) -> Callable[P, Any]:
-        shown = signature(make).replace(return_annotation=Any)
-        head, prompt, examples = cleandoc(make.__doc__ or "").partition(">>>")
+        shown = _expanded(make)
+        doc = cleandoc(make.__doc__ or "")
+        head, *examples = re.split(r"(?:Examples\n-+\n)?(?=>>>)", doc, maxsplit=1)
         text, _, own = head.partition("Parameters\n----------\n")
         known = {**_SHARED, **(_IN_COLUMNS if in_columns else {})}
         known |= dict(re.findall(r"^(\w+) : (.*(?:\n    .*)*)", own, re.M))
-        told = "\n".join(f"{name} : {known[name]}" for name in shown.parameters)
-        sections = {"Parameters": told, "Returns": _RETURNS, "Examples": prompt + examples}
-        parts = [f"{title}\n{'-' * len(title)}\n{body.strip()}" for title, body in sections.items()]
+        told = [f"{name} : {known.get(name, 'see the signature')}" for name in shown.parameters]
+        sections = zip(
+            ["Parameters", "Returns", "Examples"], ["\n".join(told), _RETURNS, *examples]
+        )
+        parts = [f"{title}\n{'-' * len(title)}\n{body.strip()}" for title, body in sections]
         make.__doc__ = "\n\n".join([text.strip(), *parts]) + "\n"
         make.__signature__ = shown  # type: ignore[attr-defined]
         return make

@@ -9,14 +9,14 @@ few, the models of chance drown them, and no number of models helps.
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
+from typing import Unpack
 
 import numpy as np
 
 from .._random import Stream
 from .._validation import check_choice, check_flag, check_integer
 from ..protocols import Floats
-from ..typing import RandomStateLike
-from ._render import Box, Drawing, Rng, Sizes, Structure, synthetic_scene
+from ._render import Box, Drawing, Options, Rng, Sizes, Structure, synthetic_scene
 
 
 @synthetic_scene()
@@ -27,9 +27,7 @@ def make_ellipses(
     noise: float = 0.005,
     anomaly_share: float = 0.3,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Ellipses with centres in [-1, 1]^2, axes of up to 3 to 1.
 
@@ -57,9 +55,7 @@ def make_parabolas(
     noise: float = 0.005,
     anomaly_share: float = 0.3,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Parabolas about [-1, 1]^2.
 
@@ -93,9 +89,7 @@ def make_polynomials(
     noise: float = 0.005,
     anomaly_share: float = 0.3,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Polynomials over [-1, 1] through random heights at equal steps.
 
@@ -129,9 +123,7 @@ def make_regressions(
     noise: float = 0.02,
     anomaly_share: float = 0.3,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Tables whose last column y obeys one of several laws of the features x1, x2, ..., uniform
     in [-1, 1], and records that obey none.
@@ -172,9 +164,7 @@ def make_piecewise_laws(
     noise: float = 0.01,
     anomaly_share: float = 0.4,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Records (x, y) that follow one of several random laws y = f(x), and uniform anomalies.
 
@@ -201,7 +191,7 @@ def make_piecewise_laws(
     k = check_integer("n_structures", n_structures, 1)
     check_choice("shape", shape, ["curves", "steps"])
     check_integer("n_pieces", n_pieces, 1)
-    stream = Stream.from_random_state(random_state).child("laws")
+    stream = Stream.from_random_state(options.get("random_state")).child("laws")
     heights = n_pieces if shape == "steps" else 2 * n_pieces + 1
     laws = [
         _law(shape, stream.child(i).generator().uniform(-1, 1, heights), n_pieces, noise)

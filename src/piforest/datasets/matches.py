@@ -7,7 +7,8 @@ anomalies that hardly matters; of four among 50 %, affine maps need sigma = 2 * 
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from .._random import Stream
 from .._validation import check_integer
 from ..protocols import Floats
 from ..typing import RandomStateLike
-from ._render import Drawing, Rng, Sizes, as_bunch, documents, synthetic_scene
+from ._render import Drawing, Options, Rng, Sizes, as_bunch, documents, synthetic_scene
 from .stereo import _CAMERA, _HEIGHT, _WIDTH, _rotation, make_motion_pair
 
 _IMAGE = np.array([_WIDTH, _HEIGHT], float)
@@ -30,9 +31,7 @@ def make_affine_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Patches of an image of 640 x 480 pixels, each moved by an affine map of its own.
 
@@ -40,11 +39,9 @@ def make_affine_pair(
     >>> pair.data.shape, pair.family
     ((80, 4), 'affinity')
     """
-
-    def affinity(size: int, rng: Rng) -> Floats:
-        return _patch(np.eye(2) + rng.uniform(-0.3, 0.3, (2, 2)), size, rng)
-
-    return Drawing(affinity, _ENDS)
+    return Drawing(
+        lambda size, rng: _patch(np.eye(2) + rng.uniform(-0.3, 0.3, (2, 2)), size, rng), _ENDS
+    )
 
 
 @synthetic_scene(family="similarity")
@@ -54,9 +51,7 @@ def make_similarity_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Patches of an image, each turned, scaled and shifted.
 
@@ -78,20 +73,14 @@ def make_translation_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Patches of an image, each shifted.
 
     >>> make_translation_pair(random_state=0).family
     'translation'
     """
-
-    def translation(size: int, rng: Rng) -> Floats:
-        return _patch(np.eye(2), size, rng)
-
-    return Drawing(translation, _ENDS)
+    return Drawing(partial(_patch, np.eye(2)), _ENDS)
 
 
 @synthetic_scene(family="affine_fundamental")
@@ -101,9 +90,7 @@ def make_affine_motion_pair(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Bodies that turn and move on their own, seen from afar, so that matches of each obey one
     affine fundamental matrix.
@@ -173,9 +160,7 @@ def make_rotation_pair(
     sizes: Sizes = 60,
     noise: float = 0.001,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Far points seen by a calibrated camera that only turns, in normalised coordinates.
 
@@ -200,20 +185,14 @@ def make_rigid_matches(
     sizes: Sizes = 60,
     noise: float = 0.01,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Bodies in a cube of side 2, each with a rigid motion of its own: rows (x, y, z, x', y', z').
 
     >>> make_rigid_matches(random_state=0).data.shape
     (300, 6)
     """
-
-    def body(size: int, rng: Rng) -> Floats:
-        return _body(1.0, rng.uniform(0.3, 1.5), size, rng)
-
-    return Drawing(body, _CLOUDS)
+    return Drawing(lambda size, rng: _body(1.0, rng.uniform(0.3, 1.5), size, rng), _CLOUDS)
 
 
 @synthetic_scene(family="similarity3d")
@@ -223,9 +202,7 @@ def make_similarity3d_matches(
     sizes: Sizes = 60,
     noise: float = 0.01,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Bodies that turn, move and grow or shrink.
 
@@ -246,20 +223,14 @@ def make_translation3d_matches(
     sizes: Sizes = 60,
     noise: float = 0.01,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Bodies that move without turning.
 
     >>> make_translation3d_matches(random_state=0).family
     'translation3d'
     """
-
-    def body(size: int, rng: Rng) -> Floats:
-        return _body(1.0, 0.0, size, rng)
-
-    return Drawing(body, _CLOUDS)
+    return Drawing(partial(_body, 1.0, 0.0), _CLOUDS)
 
 
 @synthetic_scene(family="vanishing_point")
@@ -269,9 +240,7 @@ def make_segments(
     sizes: Sizes = 60,
     noise: float = 0.5,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Segments of 60 to 150 pixels in an image of 640 x 480 that point to vanishing points, each
     in a direction of its own and 400 to 4000 pixels from the centre, and segments that
@@ -281,7 +250,7 @@ def make_segments(
     (100, 4)
     """
     k = check_integer("n_structures", n_structures, 1)
-    stream = Stream.from_random_state(random_state).child("vanishing points")
+    stream = Stream.from_random_state(options.get("random_state")).child("vanishing points")
     away = (np.arange(k) + stream.child("turn").generator().uniform()) * np.pi / k
     far = 400 * 10 ** stream.child("far").generator().uniform(0, 1, k)
     points = iter(_IMAGE / 2 + far[:, None] * np.column_stack([np.cos(away), np.sin(away)]))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
 from .._validation import check_integer
 from ..protocols import Floats
-from ..typing import RandomStateLike
-from ._render import Box, Drawing, Rng, Sizes, Structure, synthetic_scene
+from ._render import Box, Drawing, Options, Rng, Sizes, Structure, synthetic_scene
 
 
 @synthetic_scene()
@@ -18,9 +19,7 @@ def make_lines(
     noise: float = 0.01,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Segments of random lines across the square [-1, 1]^2, and uniform anomalies.
 
@@ -45,9 +44,7 @@ def make_circles(
     noise: float = 0.01,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Circles of random radii with centres in [-1, 1]^2.
 
@@ -71,9 +68,7 @@ def make_stair(
     noise: float = 0.005,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Level steps of a stair, like the paper's stair3 and stair4.
 
@@ -98,9 +93,7 @@ def make_star(
     noise: float = 0.01,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Chords of the unit circle, like the paper's star5 and star11.
 
@@ -122,9 +115,7 @@ def make_circle_scene(
     noise: float = 0.01,
     anomaly_share: float = 0.5,
     box: Box | None = None,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Overlapping circles in a ring, like the paper's circle3.
 

@@ -9,12 +9,13 @@ anomalies lie on one by chance that even the true spheres or cylinders give a RO
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 
 from .._validation import check_flag, check_integer, check_not_below_zero
 from ..protocols import Floats
-from ..typing import RandomStateLike
-from ._render import Drawing, Rng, Sizes, synthetic_scene, uniform
+from ._render import Drawing, Options, Rng, Sizes, synthetic_scene, uniform
 
 _XYZ = ["x", "y", "z"]
 _NORMAL = ["nx", "ny", "nz"]
@@ -27,9 +28,7 @@ def make_planes(
     sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Square pieces of random planes across the cube [-1, 1]^3, and uniform anomalies.
 
@@ -53,9 +52,7 @@ def make_spheres(
     sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Spheres of random radii with centres in [-1, 1]^3.
 
@@ -84,9 +81,7 @@ def make_cylinders(
     sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Cylinders of length 2 and random radii across [-1, 1]^3.
 
@@ -126,9 +121,7 @@ def make_cones(
     sizes: Sizes = 150,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Cones of length 2 and half angles of 15 to 35 degrees, evenly covered, with normals.
 
@@ -165,9 +158,7 @@ def make_subspaces(
     sizes: Sizes = 100,
     noise: float = 0.005,
     anomaly_share: float = 0.4,
-    random_state: RandomStateLike = None,
-    return_X_y: bool = False,
-    as_frame: bool = False,
+    **options: Unpack[Options],
 ) -> Drawing:
     """Cubes of side 2 in random subspaces of n_features dimensions.
 

@@ -5,24 +5,35 @@ from __future__ import annotations
 import numpy as np
 
 from ..protocols import Floats
+from ._family import IMAGES, Family
 
 # Normalised coordinates are tangents of angles from the optical axis: 20 is 87 degrees, more
 # than any lens sees whose image is a plane; pixels are hundreds.
 LARGEST = 20.0
 
 
-def looks_like_pixels(name: str, X: Floats) -> str | None:
-    """The complaint of a family that needs calibrated matches; None if it has them."""
-    # Of most rows: a few that are far off are what the detector is to find.
-    largest = float(np.median(np.max(np.abs(X), axis=1)))
-    if largest <= LARGEST:
-        return None
-    return (
-        f"{name!r} needs calibrated matches: rows (x1, y1, x2, y2) in normalised coordinates; "
-        f"these look like pixels (max |value| {largest:.4g} in the typical row). Take (x - cx) / f "
-        "of each, with the centre and the focal length of the camera, or use 'fundamental' or "
-        "'homography'."
-    )
+class Calibrated(Family):
+    """Families whose parameters are a matrix by rows."""
+
+    layout = IMAGES
+    # The cameras may turn about their axes; a shift or another scale would uncalibrate them.
+    symmetries = frozenset({"rotation"})
+
+    def complaint(self, X: Floats) -> str | None:
+        # Of most rows: a few that are far off are what the detector is to find.
+        largest = float(np.median(np.max(np.abs(X), axis=1)))
+        if largest <= LARGEST:
+            return None
+        return (
+            f"{self.name!r} needs calibrated matches: rows {self.layout} in normalised "
+            f"coordinates; these look like pixels (max |value| {largest:.4g} in the typical row). "
+            "Take (x - cx) / f of each, with the centre and the focal length of the camera, or use "
+            "'fundamental' or 'homography'."
+        )
+
+    def matrices(self, params: Floats) -> Floats:
+        """(m, 3, 3): the matrices."""
+        return np.asarray(params.reshape(-1, 3, 3))
 
 
 def rays(samples: Floats) -> Floats:

@@ -13,18 +13,22 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+import threading
 from collections.abc import Callable
 from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._kernels.jit import jit
+from ..protocols import Floats
 from ._tape import run, tape_of
 
 # So many operations compile in half a second, and a loop over more columns of parameters is
 # slower than one loop an operation: up to lines in 21 columns, hyperplanes in 32, spheres in 49.
 _OPERATIONS, _COLUMNS = 150, 64
+_LOCK = threading.Lock()
 
 
 class Operation(NamedTuple):
@@ -90,30 +94,26 @@ class Symbol:
         raise TypeError("a formula decides by `where`")
 
 
-def _member(name: str, reflected: bool = False) -> Any:
-    if reflected:
-        return lambda self, other: self.then(name, other, self)
+def _forward(name: str) -> Any:
     return lambda self, other: self.then(name, self, other)
 
 
-for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/"}.items():
-    setattr(Symbol, f"__{_name}__", _member(_sign))
-    if _name != "add":
-        setattr(Symbol, f"__r{_name}__", _member(_sign, reflected=True))
-for _name, _sign in {"gt": ">", "ge": ">=", "eq": "=="}.items():
-    setattr(Symbol, f"__{_name}__", _member(_sign))
+def _reflected(name: str) -> Any:
+    return lambda self, other: self.then(name, other, self)
 
 
-class _Namespace:
-    """What formulas take from numpy and torch."""
+for _name, _member in zip(("+", "-", "*", "/", ">", ">=", "=="),
+                          ("add", "sub", "mul", "truediv", "gt", "ge", "eq")):  # fmt: skip
+    setattr(Symbol, f"__{_member}__", _forward(_name))
+    if _name in "-*/":
+        setattr(Symbol, f"__r{_member}__", _reflected(_name))
 
-    @staticmethod
-    def sqrt(value: Any) -> Any:
-        return value.then("sqrt", value)
 
-    @staticmethod
-    def where(condition: Any, yes: Any, no: Any) -> Any:
-        return condition.then("where", condition, yes, no)
+# What formulas take from numpy and torch.
+_NAMESPACE = SimpleNamespace(
+    sqrt=lambda value: value.then("sqrt", value),
+    where=lambda condition, yes, no: condition.then("where", condition, yes, no),
+)
 
 
 def operations_of(formula: Callable[..., Any], d: int, p: int) -> list[Operation] | None:
@@ -123,7 +123,7 @@ def operations_of(formula: Callable[..., Any], d: int, p: int) -> list[Operation
     x = [Symbol(done, Operation("x", (), k)) for k in range(d)]
     theta = [Symbol(done, Operation("theta", (), k)) for k in range(p)]
     try:
-        result = formula(x, theta, _Namespace).place
+        result = formula(x, theta, _NAMESPACE).place
     except Exception:  # if it is a mistake, NumPy will name it
         return None
     needed = {result}
@@ -146,52 +146,49 @@ def compiled(formula: Callable[..., Any], d: int, p: int) -> Callable[..., None]
     return lambda X, theta, out: kernel(X, theta, constants, out)
 
 
-def source_of(operations: list[Operation]) -> tuple[str, Any]:
+_TEXTS = {
+    "x": "X[i, {column}]", "theta": "theta[{column}, j]", "abs": "abs({0})", "sqrt": "sqrt({0})",
+    "where": "{1} if {0} else {2}",
+}  # fmt: skip
+
+
+def source_of(operations: list[Operation]) -> tuple[str, Floats]:
     """A loop as Python code, and its constants: numbers such as a weight, of which each would
     else be compiled anew."""
-    by_row: list[str] = []
-    by_model: list[str] = []
     names: list[str] = []
-    rows: list[bool] = []
+    of_row: list[bool] = []
+    lines: dict[bool, list[str]] = {True: [], False: []}
     constants: list[float] = []
     for place, (name, places, value) in enumerate(operations):
-        terms = [names[k] for k in places]
-        rows.append(name in ("x", "number") or (bool(places) and all(rows[k] for k in places)))
         names.append(f"v{place}")
-        if name == "number" and (value.is_integer() or np.isinf(value)):
-            names[-1] = repr(value)
-            continue
+        of_row.append(name != "theta" and all(of_row[k] for k in places))
+        text = _TEXTS.get(name, f"{{0}} {name} {{1}}")
         if name == "number":
+            if value.is_integer() or np.isinf(value):
+                names[-1] = repr(value)
+                continue
+            text = f"constants[{len(constants)}]"
             constants.append(value)
-            text = f"constants[{len(constants) - 1}]"
-        else:
-            text = _text(name, terms, int(value))
-        (by_row if rows[-1] else by_model).append(f"v{place} = {text}")
-    lines = [
+        text = text.format(*(names[k] for k in places), column=int(value))
+        lines[of_row[-1]].append(f"{names[-1]} = {text}")
+    code = [
         "(X, theta, constants, out):",
         "    for i in range(X.shape[0]):",
-        *(f"        {line}" for line in by_row),
+        *(f"        {line}" for line in lines[True]),
         "        for j in range(out.shape[1]):",
-        *(f"            {line}" for line in by_model),
+        *(f"            {line}" for line in lines[False]),
         f"            out[i, j] = {names[-1]}",
     ]
-    return "\n".join(lines), np.array(constants, np.float64)
+    return "\n".join(code), np.array(constants, np.float64)
 
 
-def _text(name: str, terms: list[str], column: int) -> str:
-    if name == "x":
-        return f"X[i, {column}]"
-    if name == "theta":
-        return f"theta[{column}, j]"
-    if name == "where":
-        return f"{terms[1]} if {terms[0]} else {terms[2]}"
-    if name in ("abs", "sqrt"):
-        return f"{name}({terms[0]})"
-    return f"{terms[0]} {name} {terms[1]}"
+def _kernel(source: str) -> Any:
+    with _LOCK:  # threads that need it at the same time compile it once
+        return _made(source)
 
 
 @cache
-def _kernel(source: str) -> Any:
+def _made(source: str) -> Any:
     """Compiled on first use. The code stands in no file, so it is cached as a function of this
     one, under a name that its text determines: another formula is another function."""
     name = f"residuals_{hashlib.sha256(source.encode()).hexdigest()[:16]}"

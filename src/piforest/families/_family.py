@@ -88,14 +88,15 @@ class Scene:
 class Family:
     """A family whose residuals are given by one formula, for the CPU and for other devices.
 
-    A subclass has `name`, `sample_size`, `codimension`, `solve` and `formula`, and replaces what
-    does not hold for it of the rest. See `piforest.protocols.ModelFamily`.
+    A subclass has `name`, `n_points` (of a minimal sample), `solve` and `formula`, and replaces
+    what does not hold for it of the rest. See `piforest.protocols.ModelFamily`.
 
     On the CPU a formula of arithmetic, comparisons, `abs`, `xp.sqrt` and `xp.where` is compiled;
     one that needs more is evaluated by NumPy.
     """
 
     name: ClassVar[str]
+    n_points: ClassVar[int]
 
     @property
     def layout(self) -> RowLayout:
@@ -121,6 +122,14 @@ class Family:
     def scene(self) -> Scene | None:
         """A synthetic scene that shows the family."""
         return None
+
+    def sample_size(self, d: int) -> int:
+        """Points of a minimal sample in d columns."""
+        return self.n_points
+
+    def codimension(self, d: int) -> int:
+        """Columns minus the dimension of a structure."""
+        return 1
 
     def residuals(self, X: Floats, params: Floats) -> Any:
         """(n, d), (m, p) to distances (n, m); tensors to tensors on their own device."""

@@ -333,10 +333,7 @@ def _cylinder(A, u, theta):  # type: ignore[no-untyped-def]
     theta[0] = x + middle * u[0]
     theta[1] = y + middle * u[1]
     theta[2] = z + middle * u[2]
-    theta[3] = u[0]
-    theta[4] = u[1]
-    theta[5] = u[2]
-    theta[6] = radius
+    theta[3], theta[4], theta[5], theta[6] = u[0], u[1], u[2], radius
     return True
 
 

@@ -39,7 +39,7 @@ def _paired_anew(
     random circle of all rows, another number of steps each time around."""
     order, at = rng.permutation(len(X)), np.arange(n)
     step = rng.integers(1, max(2, len(X)), -(-n // len(X)))[at // len(X)]
-    rows = np.empty((n, X.shape[1]))
+    rows = X[order[at % len(X)]]
     for number, columns in enumerate(groups):
         rows[:, columns] = X[order[(at + number * step) % len(X)]][:, columns]
     return rows

@@ -1,4 +1,4 @@
-"""What families that know nothing about their points can still tell of a sample."""
+"""What can be said of samples of points."""
 
 from __future__ import annotations
 
@@ -14,3 +14,10 @@ def has_repeats(samples: Floats) -> Bools:
         same = (samples[:, apart:] == samples[:, :-apart]).all(axis=2)
         found |= same.any(axis=1)
     return found
+
+
+def area(p: Floats, a: int, b: int, c: int) -> Floats:
+    """Twice the signed area of a triangle of each sample (s, k, 2): 0 exactly where two of the
+    points are one."""
+    u, v = p[:, b] - p[:, a], p[:, c] - p[:, a]
+    return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .._kernels import tape as kernels
 from ..protocols import Floats, Ints
 
-# How many models an instruction works on: they fill half of the first cache or less.
+# How many models an instruction works on: its operands stay in the first cache.
 _WIDTH = 256
 _NUMBERS = {
     "+": kernels.ADD, "-": kernels.SUBTRACT, "*": kernels.MULTIPLY, "/": kernels.DIVIDE,
@@ -38,76 +39,55 @@ def run(tape: Tape, X: Floats, theta: Floats, out: Floats) -> None:
 
 
 def tape_of(operations: Sequence[Any], d: int, p: int) -> Tape:
-    """A place in memory holds a value until it was read for the last time."""
-    writer = _Writer(operations, d, p)
-    for number, (name, places, value) in enumerate(operations):
+    """A value keeps its place in memory until it is read for the last time."""
+    operands = _operands(operations)
+    last = {value: number for number, read in operands.items() for value in read}
+    code: list[tuple[int, ...]] = []
+    constants: list[float] = []
+    scalar: dict[int, int] = {}
+    place: dict[int, int] = {}
+    free: list[int] = []
+    unused = count(p)
+    for number, (name, _, given) in enumerate(operations):
         if name == "theta":
-            writer.place[number] = int(value)
+            place[number] = int(given)
         elif name == "x":
-            writer.scalar[number] = int(value)
+            scalar[number] = int(given)
         elif name == "number":
-            writer.scalar[number] = d + len(writer.constants)
-            writer.constants.append(value)
-        elif number not in writer.merged:
-            writer.write(number, name, places)
-    code = np.array(writer.code, np.int64)
-    scalars = np.array([0.0] * d + writer.constants)
-    return Tape(code, scalars, writer.n_places, writer.place[len(operations) - 1])
+            scalar[number] = d + len(constants)
+            constants.append(given)
+        elif number in operands:
+            what, read = _instruction(name, operands[number])
+            if what == kernels.SUBTRACT and read[0] in scalar and read[1] in place:
+                what, at = kernels.TAKE, [scalar[read[0]], place[read[1]]]
+            else:
+                for value in sorted({*read} & {*scalar}):
+                    place[value] = free.pop() if free else next(unused)
+                    code.append((kernels.FILL, place[value], scalar[value], 0, 0))
+                at = [place[value] for value in read]
+            to = free.pop() if free else next(unused)
+            code.append((what, to, *at, *[0] * (3 - len(at))))
+            done = {value for value in read if value in scalar or last[value] == number}
+            free += [place.pop(value) for value in sorted(done) if place.get(value, -1) >= p]
+            place[number] = to
+    scalars = np.array([0.0] * d + constants)
+    return Tape(np.array(code, np.int64), scalars, next(unused), place[len(operations) - 1])
 
 
-class _Writer:
-    def __init__(self, operations: Sequence[Any], d: int, p: int) -> None:
-        self.operations, self.n_theta, self.n_places = operations, p, p
-        self.code: list[tuple[int, ...]] = []
-        self.constants: list[float] = []
-        self.place: dict[int, int] = {}
-        self.scalar: dict[int, int] = {}
-        self.free: list[int] = []
-        reads = Counter(place for each in operations for place in each.places)
-        # Products that are read once, by the sum that they are the second part of.
-        self.merged = {
-            each.places[1]
-            for each in operations
-            if each.name == "+" and operations[each.places[1]].name == "*"
-            and reads[each.places[1]] == 1
-        }  # fmt: skip
-        self.last: dict[int, int] = {}
-        for number, each in enumerate(operations):
-            for place in self._operands(each.places):
-                self.last[place] = number
+def _operands(operations: Sequence[Any]) -> dict[int, tuple[int, ...]]:
+    """The values that each operation reads. A product that one sum alone reads, as its second
+    part, is no operation but two operands of that sum."""
+    reads = Counter(value for each in operations for value in each.places)
+    found: dict[int, tuple[int, ...]] = {}
+    for number, (name, places, _) in enumerate(operations):
+        if name == "+" and operations[places[1]].name == "*" and reads[places[1]] == 1:
+            places = (places[0], *found.pop(places[1]))
+        if places:
+            found[number] = places
+    return found
 
-    def _operands(self, places: tuple[int, ...]) -> list[int]:
-        """Those of a merged product in place of it."""
-        return [k for at in places for k in (
-            self.operations[at].places if at in self.merged else (at,))]  # fmt: skip
 
-    def write(self, number: int, name: str, places: tuple[int, ...]) -> None:
-        operands = self._operands(places)
-        what = _NUMBERS[name]
-        if len(operands) > len(places):
-            square = operands[1] == operands[2]
-            what = kernels.SQUARE_ADD if square else kernels.MULTIPLY_ADD
-        first = operands[0]
-        spare: list[int] = []
-        if name == "-" and first in self.scalar and operands[1] not in self.scalar:
-            what, at = kernels.TAKE, [self.scalar[first], self.place[operands[1]]]
-        else:
-            at = [self._vector(each, spare) for each in operands]
-        self.place[number] = self._new_place()
-        self.code.append((what, self.place[number], *at, *[0] * (3 - len(at))))
-        done = {each for each in operands if self.last[each] == number and each in self.place}
-        self.free += spare + [self.place[k] for k in done if self.place[k] >= self.n_theta]
-
-    def _vector(self, value: int, spare: list[int]) -> int:
-        """Where a value stands; a scalar is written out first, to a place that is then spare."""
-        if value in self.place:
-            return self.place[value]
-        spare.append(self._new_place())
-        self.code.append((kernels.FILL, spare[-1], self.scalar[value], 0, 0))
-        return spare[-1]
-
-    def _new_place(self) -> int:
-        if self.free:
-            return self.free.pop()
-        self.n_places += 1
-        return self.n_places - 1
+def _instruction(name: str, read: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    if name != "+" or len(read) == 2:
+        return _NUMBERS[name], read
+    return (kernels.SQUARE_ADD, read[:2]) if read[1] == read[2] else (kernels.MULTIPLY_ADD, read)

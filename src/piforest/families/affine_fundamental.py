@@ -28,14 +28,9 @@ class AffineFundamental(Family):
     """
 
     name: ClassVar[str] = "affine_fundamental"
+    n_points = 4
     scene = Scene("make_affine_motion_pair", 2, "two motions seen from afar")
     layout = IMAGES
-
-    def sample_size(self, d: int) -> int:
-        return 4
-
-    def codimension(self, d: int) -> int:
-        return 1
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         steps = samples[:, 1:] - samples[:, :1]

@@ -30,7 +30,11 @@ class _AffineMap(Family):
         """(m, 12): the inverse of A after it."""
         columns = np.empty((12, len(params)))
         columns[:8] = params.T
-        columns[8:] = _inverses(columns)
+        a, b, c, d = columns[4:8]
+        with np.errstate(all="ignore"):
+            det = a * d - b * c
+            for row, entry in zip(columns[8:], (d, -b, -c, a)):
+                np.divide(entry, det, out=row)
         return columns.T
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
@@ -59,10 +63,8 @@ class Affinity(_AffineMap):
     """
 
     name: ClassVar[str] = "affinity"
+    n_points = 3
     scene = Scene("make_affine_pair", 3, "three affine maps")
-
-    def sample_size(self, d: int) -> int:
-        return 3
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         u, v = samples[:, 1] - samples[:, 0], samples[:, 2] - samples[:, 0]
@@ -98,10 +100,8 @@ class Similarity(_AffineMap):
     """
 
     name: ClassVar[str] = "similarity"
+    n_points = 2
     scene = Scene("make_similarity_pair", 3, "three similarities")
-
-    def sample_size(self, d: int) -> int:
-        return 2
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         step = samples[:, 1] - samples[:, 0]
@@ -120,10 +120,3 @@ def _triangle(u: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:
     sides = [np.sum(side**2, axis=1) for side in (u, v, u - v)]
     flat = np.abs(area) <= FLAT * np.maximum(np.maximum(sides[0], sides[1]), sides[2])
     return u, v, np.where(flat, 0.0, area)
-
-
-def _inverses(columns: Floats) -> Floats:
-    """Parameters (8 or more, m) to the inverses (4, m) of A by rows."""
-    a, b, c, d = columns[4:8]
-    with np.errstate(all="ignore"):
-        return np.asarray(np.stack([d, -b, -c, a]) / (a * d - b * c))

@@ -21,14 +21,9 @@ class Circle(Family):
     """Circles. Parameters: centre x, centre y, radius. The residual is geometric."""
 
     name: ClassVar[str] = "circle"
+    n_points = 3
     scene = Scene("make_circles", 3, "three circles", {"noise": 0.005})
     layout = PLANE
-
-    def sample_size(self, d: int) -> int:
-        return 3
-
-    def codimension(self, d: int) -> int:
-        return 1
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         # Relative to the first point, so that far-shifted data lose no digits.

@@ -19,8 +19,7 @@ from ._oriented import (
     unit,
     unit_normal,
 )
-from ._outlines import within_box
-from ._solids import across, span_of_box
+from ._outlines import across, span_of_box, within_box
 
 # The volume that three unit normals span, or the area between the ways from the apex to three
 # points, below which they are in one plane: the apex or the axis would be anywhere.
@@ -47,6 +46,7 @@ class Cone(Family):
     normal_weight: float = 0.1
 
     name: ClassVar[str] = "cone"
+    n_points = 3
     scene = Scene("make_cones", 3, "three cones, points with normals", columns=(0, 1, 2))
     layout = ORIENTED
     # Points and normals move together: not what moving all columns alike does.
@@ -54,12 +54,6 @@ class Cone(Family):
 
     def __post_init__(self) -> None:
         check_not_below_zero("normal_weight", self.normal_weight)
-
-    def sample_size(self, d: int) -> int:
-        return 3
-
-    def codimension(self, d: int) -> int:
-        return 1
 
     def extent(self, X: Floats) -> float:
         return extent_of_points(X)
@@ -149,11 +143,8 @@ def _cones(samples, params, valid):  # type: ignore[no-untyped-def]
             continue
         for c in range(3):
             params[i, 0, c] = samples[i, 0, c] + apex[c]
-        params[i, 0, 3] = ax
-        params[i, 0, 4] = ay
-        params[i, 0, 5] = az
-        params[i, 0, 6] = cos
-        params[i, 0, 7] = sin
+        params[i, 0, 3], params[i, 0, 4], params[i, 0, 5] = ax, ay, az
+        params[i, 0, 6], params[i, 0, 7] = cos, sin
         valid[i, 0] = True
 
 

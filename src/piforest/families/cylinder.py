@@ -21,8 +21,7 @@ from ._oriented import (
     unit,
     unit_normal,
 )
-from ._outlines import within_box
-from ._solids import across, span_of_box
+from ._outlines import across, span_of_box, within_box
 
 # Two oriented points whose normals meet at distances from them that differ by more than this
 # share of their sum lie on no common cylinder.
@@ -80,9 +79,6 @@ class Cylinder(Family):
 
     def sample_size(self, d: int) -> int:
         return 2 if self.normals else 5
-
-    def codimension(self, d: int) -> int:
-        return 1
 
     def extent(self, X: Floats) -> float:
         return extent_of_points(X)
@@ -158,8 +154,6 @@ def _two_normals(samples, params, valid):  # type: ignore[no-untyped-def]
         params[i, 0, 0] = samples[i, 0, 0] + s * n[0] + half * ux
         params[i, 0, 1] = samples[i, 0, 1] + s * n[1] + half * uy
         params[i, 0, 2] = samples[i, 0, 2] + s * n[2] + half * uz
-        params[i, 0, 3] = ux
-        params[i, 0, 4] = uy
-        params[i, 0, 5] = uz
+        params[i, 0, 3], params[i, 0, 4], params[i, 0, 5] = ux, uy, uz
         params[i, 0, 6] = both / 2
         valid[i, 0] = True

@@ -12,6 +12,7 @@ import numpy as np
 from ..protocols import Bools, Columns, Floats
 from ._family import PLANE, Family, Scene
 from ._outlines import within_box
+from ._samples import area
 
 # Twice the area of a triangle of the sample, whose points are at a mean distance of 1 from their
 # centre, below which the three are collinear; no ellipse goes through three points of a line.
@@ -38,14 +39,9 @@ class Ellipse(Family):
     """
 
     name: ClassVar[str] = "ellipse"
+    n_points = 5
     scene = Scene("make_ellipses", 2, "two ellipses")
     layout = PLANE
-
-    def sample_size(self, d: int) -> int:
-        return 5
-
-    def codimension(self, d: int) -> int:
-        return 1
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         middle = samples.mean(axis=1)
@@ -55,7 +51,7 @@ class Ellipse(Family):
         size = np.where(spread, size, 1)
         p = p / size[:, None, None]
         triples = combinations(range(5), 3)
-        flattest = np.min([np.abs(_area(p, a, b, c)) for a, b, c in triples], axis=0)
+        flattest = np.min([np.abs(area(p, a, b, c)) for a, b, c in triples], axis=0)
         A, B, C, D, E, F = _conic(p)
         with np.errstate(all="ignore"):
             # The sign that makes the quadratic form positive, if it is definite at all.
@@ -70,9 +66,15 @@ class Ellipse(Family):
                 spread & (flattest > FLAT) & (det > 0) & (level > 0)
                 & (least * THINNEST**2 > most) & (least * LARGEST**2 > 1)
             )  # fmt: skip
-            area = size * size
+            square = size * size
             params = np.stack(
-                [middle[:, 0] + x * size, middle[:, 1] + y * size, A / area, B / area, C / area],
+                [
+                    middle[:, 0] + x * size,
+                    middle[:, 1] + y * size,
+                    A / square,
+                    B / square,
+                    C / square,
+                ],
                 axis=1,
             )
         params = np.where(valid[:, None], params, 0.0)
@@ -112,12 +114,6 @@ class Ellipse(Family):
         return [within_box(points, low, high)]
 
 
-def _area(p: Floats, a: int, b: int, c: int) -> Floats:
-    """Twice the signed area of a triangle of each sample: 0 exactly where two points are one."""
-    u, v = p[:, b] - p[:, a], p[:, c] - p[:, a]
-    return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
-
-
 def _line(p: Floats, a: int, b: int) -> tuple[Floats, Floats, Floats]:
     """l, m, n of the line l x + m y + n = 0 through two points of each sample."""
     l, m = p[:, a, 1] - p[:, b, 1], p[:, b, 0] - p[:, a, 0]  # noqa: E741
@@ -132,8 +128,8 @@ def _pair(p: Floats, a: int, b: int, c: int, d: int) -> Floats:
 
 def _conic(p: Floats) -> Floats:
     """(6, s): of the conics through the first four points, the one through the fifth."""
-    first = _area(p, 0, 2, 4) * _area(p, 1, 3, 4)
-    second = _area(p, 0, 1, 4) * _area(p, 2, 3, 4)
+    first = area(p, 0, 2, 4) * area(p, 1, 3, 4)
+    second = area(p, 0, 1, 4) * area(p, 2, 3, 4)
     return np.asarray(first * _pair(p, 0, 1, 2, 3) - second * _pair(p, 0, 2, 1, 3))
 
 

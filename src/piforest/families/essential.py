@@ -16,8 +16,9 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
-from ._calibrated import looks_like_pixels, rays
-from ._family import IMAGES, Family, Scene
+from ._calibrated import Calibrated, rays
+from ._family import Scene
+from ._oriented import cross
 from .fundamental import _null_vectors, sampson
 
 # A pivot of the cubic equations, of which each has unit norm, below which they do not
@@ -47,7 +48,7 @@ _OF_TWO, _OF_THREE = _tables()
 
 
 @dataclass(frozen=True)
-class Essential(Family):
+class Essential(Calibrated):
     """Epipolar geometries of calibrated cameras. Rows (x1, y1, x2, y2) in normalised
     coordinates, (pixel - centre) / focal length; parameters: E by rows, x2' E x1 = 0, of unit
     norm; `matrices` gives E.
@@ -58,20 +59,9 @@ class Essential(Family):
     """
 
     name: ClassVar[str] = "essential"
+    n_points = 5
     scene = Scene("make_essential_pair", 2, "calibrated matches of two motions")
     max_models = 10
-    # The cameras may turn about their axes; a shift or another scale would uncalibrate them.
-    symmetries = frozenset({"rotation"})
-    layout = IMAGES
-
-    def sample_size(self, d: int) -> int:
-        return 5
-
-    def codimension(self, d: int) -> int:
-        return 1
-
-    def complaint(self, X: Floats) -> str | None:
-        return looks_like_pixels(self.name, X)
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         params = np.zeros((len(samples), 10, 9))
@@ -81,10 +71,6 @@ class Essential(Family):
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         return sampson(x, theta, xp)
-
-    def matrices(self, params: Floats) -> Floats:
-        """(m, 3, 3): E."""
-        return np.asarray(params.reshape(-1, 3, 3))
 
 
 @jit
@@ -315,18 +301,11 @@ def _off(E):  # type: ignore[no-untyped-def]
     for r in range(3):
         for c in range(3):
             total = -0.5 * E[3 * r + c]
-            for k in range(3):
-                dot = (
-                    E[3 * r] * E[3 * k] + E[3 * r + 1] * E[3 * k + 1] + E[3 * r + 2] * E[3 * k + 2]
-                )
-                total += dot * E[3 * k + c]
+            for k in range(0, 9, 3):
+                dot = E[3 * r] * E[k] + E[3 * r + 1] * E[k + 1] + E[3 * r + 2] * E[k + 2]
+                total += dot * E[k + c]
             worst = abs(total) if abs(total) > worst or total != total else worst
     return worst
-
-
-@jit
-def _cross(a0, a1, a2, b0, b1, b2):  # type: ignore[no-untyped-def]
-    return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 
 @jit
@@ -336,13 +315,16 @@ def _in_front(E, rays):  # type: ignore[no-untyped-def]
     t0 = t1 = t2 = best = 0.0
     for c in range(3):
         d = (c + 1) % 3
-        x, y, z = _cross(E[c], E[3 + c], E[6 + c], E[d], E[3 + d], E[6 + d])
+        x, y, z = cross(E[c], E[3 + c], E[6 + c], E[d], E[3 + d], E[6 + d])
         length = x * x + y * y + z * z
         if length > best:
             best, t0, t1, t2 = length, x, y, z
     # E of unit norm has singular values 1 / sqrt(2): scale t like that.
     scale = 1.0 / np.sqrt(2 * best)
     t0, t1, t2 = t0 * scale, t1 * scale, t2 * scale
+    x0, x1, x2 = cross(E[3], E[4], E[5], E[6], E[7], E[8])
+    y0, y1, y2 = cross(E[6], E[7], E[8], E[0], E[1], E[2])
+    z0, z1, z2 = cross(E[0], E[1], E[2], E[3], E[4], E[5])
     for sign in (1.0, -1.0):
         before = behind = 0
         for j in range(5):
@@ -352,13 +334,14 @@ def _in_front(E, rays):  # type: ignore[no-untyped-def]
             e1 = E[3] * p0 + E[4] * p1 + E[5] * p2
             e2 = E[6] * p0 + E[7] * p1 + E[8] * p2
             # The rotated ray R p, up to a positive factor: [t] E p, and the part along t.
-            n0, n1, n2 = _cross(t0, t1, t2, e0, e1, e2)
-            f0, f1, f2 = _cofactors_times(E, p0, p1, p2)
-            r0, r1, r2 = f0 - sign * n0, f1 - sign * n1, f2 - sign * n2
+            n0, n1, n2 = cross(t0, t1, t2, e0, e1, e2)
+            r0 = x0 * p0 + x1 * p1 + x2 * p2 - sign * n0
+            r1 = y0 * p0 + y1 * p1 + y2 * p2 - sign * n1
+            r2 = z0 * p0 + z1 * p1 + z2 * p2 - sign * n2
             # depth2 q = depth1 R p + t
-            a0, a1, a2 = _cross(q0, q1, q2, r0, r1, r2)
-            b0, b1, b2 = _cross(q0, q1, q2, t0, t1, t2)
-            c0, c1, c2 = _cross(r0, r1, r2, t0, t1, t2)
+            a0, a1, a2 = cross(q0, q1, q2, r0, r1, r2)
+            b0, b1, b2 = cross(q0, q1, q2, t0, t1, t2)
+            c0, c1, c2 = cross(r0, r1, r2, t0, t1, t2)
             first = -(a0 * b0 + a1 * b1 + a2 * b2)
             second = -(a0 * c0 + a1 * c1 + a2 * c2)
             before += first > 0 and second > 0
@@ -366,19 +349,6 @@ def _in_front(E, rays):  # type: ignore[no-untyped-def]
         if before == 5 or behind == 5:
             return True
     return False
-
-
-@jit
-def _cofactors_times(E, p0, p1, p2):  # type: ignore[no-untyped-def]
-    """The matrix of cofactors of E times p."""
-    x0, x1, x2 = _cross(E[3], E[4], E[5], E[6], E[7], E[8])
-    y0, y1, y2 = _cross(E[6], E[7], E[8], E[0], E[1], E[2])
-    z0, z1, z2 = _cross(E[0], E[1], E[2], E[3], E[4], E[5])
-    return (
-        x0 * p0 + x1 * p1 + x2 * p2,
-        y0 * p0 + y1 * p1 + y2 * p2,
-        z0 * p0 + z1 * p1 + z2 * p2,
-    )
 
 
 @jit

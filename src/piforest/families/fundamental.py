@@ -55,9 +55,6 @@ class Fundamental(Family):
     def sample_size(self, d: int) -> int:
         return 7 if self.solver == "7-point" else 8
 
-    def codimension(self, d: int) -> int:
-        return 1
-
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         frames, points = normalised(samples)
         F = np.zeros((len(samples), self.max_models, 3, 3))

@@ -30,11 +30,9 @@ class Homography(Family):
     """
 
     name: ClassVar[str] = "homography"
+    n_points = 4
     scene = Scene("make_plane_pair", 3, "matches of three planes")
     layout = IMAGES
-
-    def sample_size(self, d: int) -> int:
-        return 4
 
     def codimension(self, d: int) -> int:
         return 2

@@ -10,7 +10,7 @@ import numpy as np
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
 from ._family import SPACE, Family, Scene
-from ._solids import flat_within_box
+from ._outlines import flat_within_box
 from ._spans import FLAT, frame, nearest_to_origin, normal_to
 
 

@@ -16,10 +16,8 @@ class Line(Family):
     """Lines in d >= 2 dimensions. Parameters: a point and a unit direction, p = 2 d."""
 
     name: ClassVar[str] = "line"
+    n_points = 2
     scene = Scene("make_lines", 4, "four lines")
-
-    def sample_size(self, d: int) -> int:
-        return 2
 
     def codimension(self, d: int) -> int:
         return d - 1

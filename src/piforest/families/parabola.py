@@ -13,6 +13,7 @@ from .._validation import check_flag
 from ..protocols import Bools, Columns, Floats
 from ._family import PLANE, Family, Scene
 from ._outlines import within_box
+from ._samples import area
 from .polynomial import abscissae, interpolate
 
 # Twice the area of a triangle of the sample over that of the square on its longest difference of
@@ -56,9 +57,6 @@ class Parabola(Family):
 
     def sample_size(self, d: int) -> int:
         return 4 if self.rotated else 3
-
-    def codimension(self, d: int) -> int:
-        return 1
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         s, q = len(samples), self.max_models
@@ -107,11 +105,11 @@ def _axes(p: Floats) -> tuple[Floats, Floats, Bools]:
     """
     size = np.abs(p).max(axis=(1, 2))
     p = p / np.where(size > 0, size, 1)[:, None, None]
-    flattest = np.min([np.abs(_cross(p, *abc)) for abc in combinations(range(4), 3)], axis=0)
+    flattest = np.min([np.abs(area(p, *abc)) for abc in combinations(range(4), 3)], axis=0)
     valid = flattest > FLAT
-    frame = np.where(valid, _cross(p, 0, 1, 2), 1)
-    x, y = _cross(p, 0, 3, 2) / frame, _cross(p, 0, 1, 3) / frame
-    inside = x * y * (-_cross(p, 3, 1, 2) / frame)  # x y (x + y - 1), without cancellation
+    frame = np.where(valid, area(p, 0, 1, 2), 1)
+    x, y = area(p, 0, 3, 2) / frame, area(p, 0, 1, 3) / frame
+    inside = x * y * (-area(p, 3, 1, 2) / frame)  # x y (x + y - 1), without cancellation
     valid &= inside > 0
     root = np.sqrt(np.where(valid, inside, 0))
     # The form of the two roots without cancellation.
@@ -125,12 +123,6 @@ def _axes(p: Floats) -> tuple[Floats, Floats, Bools]:
     both = valid[:, None] & (norm > 0)
     norm = np.where(both, norm, 1)
     return -uy / norm, ux / norm, both
-
-
-def _cross(p: Floats, a: int, b: int, c: int) -> Floats:
-    """Twice the signed area of a triangle of each sample."""
-    u, v = p[:, b] - p[:, a], p[:, c] - p[:, a]
-    return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])
 
 
 def _three(t: Floats, v: Floats) -> tuple[Floats, Floats]:

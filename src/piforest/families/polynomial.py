@@ -45,9 +45,6 @@ class Polynomial(Family):
     def sample_size(self, d: int) -> int:
         return self.degree + 1
 
-    def codimension(self, d: int) -> int:
-        return 1
-
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         middle = samples.mean(axis=1)
         h, t, valid = abscissae(samples[:, :, 0] - middle[:, :1])

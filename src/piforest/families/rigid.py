@@ -20,11 +20,9 @@ FLAT = 1e-6
 class _Motion(Family):
     """What both families share: parameters c, c' and a 3 x 3 matrix M by rows."""
 
+    n_points = 3
     layout = CLOUDS
     scaled: ClassVar[bool]
-
-    def sample_size(self, d: int) -> int:
-        return 3
 
     def codimension(self, d: int) -> int:
         return 3
@@ -62,13 +60,13 @@ class _Motion(Family):
 
     def prepared(self, params: Floats) -> Floats:
         """(m, 16): after them what the error in the second cloud is multiplied by."""
-        columns = np.ones((16, len(params)))
-        columns[:15] = params.T
+        columns = np.empty((16, len(params)))
+        columns[:15], columns[15] = params.T, 1.0
         if self.scaled:
             # The error in the first cloud is that in the second over the scale.
             with np.errstate(all="ignore"):
-                scale2 = np.sum(columns[6:15:3] ** 2, axis=0)
-                columns[15] = np.sqrt((1 + 1 / scale2) / 2)
+                a, b, c = columns[6:15:3]
+                columns[15] = np.sqrt((1 + 1 / (a * a + b * b + c * c)) / 2)
         return columns.T
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:

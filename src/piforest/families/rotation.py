@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..protocols import Bools, Columns, Floats
-from ._calibrated import looks_like_pixels, rays
-from ._family import IMAGES, Family, Scene
+from ._calibrated import Calibrated, rays
+from ._family import Scene
 from .homography import transfer_error
 
 # Two rays with less than this angle between them, in radians, are one: a thousandth of a
@@ -18,7 +18,7 @@ FLAT = 1e-6
 
 
 @dataclass(frozen=True)
-class Rotation(Family):
+class Rotation(Calibrated):
     """Images of a camera that turns and does not move, or of far points. Rows (x1, y1, x2, y2)
     in normalised coordinates, (pixel - centre) / focal length; parameters: a rotation R by
     rows, x2 ~ R x1; `matrices` gives R.
@@ -30,19 +30,11 @@ class Rotation(Family):
     """
 
     name: ClassVar[str] = "rotation"
+    n_points = 2
     scene = Scene("make_rotation_pair", 2, "a camera that turns, twice")
-    # The cameras may turn about their axes; a shift or another scale would uncalibrate them.
-    symmetries = frozenset({"rotation"})
-    layout = IMAGES
-
-    def sample_size(self, d: int) -> int:
-        return 2
 
     def codimension(self, d: int) -> int:
         return 2
-
-    def complaint(self, X: Floats) -> str | None:
-        return looks_like_pixels(self.name, X)
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         # Two rays determine a frame, half-way between them and across, that treats both alike.
@@ -61,7 +53,3 @@ class Rotation(Family):
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         inverse = [theta[i] for i in (0, 3, 6, 1, 4, 7, 2, 5, 8)]
         return transfer_error(x, theta, inverse, xp)
-
-    def matrices(self, params: Floats) -> Floats:
-        """(m, 3, 3): R."""
-        return np.asarray(params.reshape(-1, 3, 3))

@@ -11,7 +11,7 @@ from .._kernels.jit import jit
 from .._validation import check_flag, check_integer
 from ..protocols import Bools, Columns, Floats
 from ._family import Family, Scene
-from ._solids import flat_within_box
+from ._outlines import flat_within_box
 from ._spans import frame, nearest_to_origin, normal_to
 from .line import Line
 

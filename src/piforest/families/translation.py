@@ -15,12 +15,10 @@ from ._family import CLOUDS, IMAGES, Family, Scene
 class _Shift(Family):
     """What both families share: the parameters are the shift."""
 
+    n_points = 1
     # Not rotation: the two views do not turn on their own, one shift would become another
     # for every match.
     symmetries = frozenset({"translation", "scale"})
-
-    def sample_size(self, d: int) -> int:
-        return 1
 
     def codimension(self, d: int) -> int:
         return d // 2

@@ -28,16 +28,11 @@ class VanishingPoint(Family):
     """
 
     name: ClassVar[str] = "vanishing_point"
+    n_points = 2
     scene = Scene("make_segments", 3, "edges in three directions")
     # A shift or turn moves both ends alike, so it is none of the four columns as such.
     symmetries = frozenset({"scale"})
     layout = SEGMENTS
-
-    def sample_size(self, d: int) -> int:
-        return 2
-
-    def codimension(self, d: int) -> int:
-        return 1
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         ends = samples.reshape(-1, 4, 2)
