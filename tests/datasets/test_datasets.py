@@ -30,7 +30,7 @@ MAKERS = [getattr(datasets, name) for name in datasets.__all__ if name.startswit
 def test_every_parameter_of_a_scene_is_documented(make):
     parameters = list(signature(make).parameters)
     section = make.__doc__.split("Parameters\n----------\n")[1].split("\n\nReturns\n")[0]
-    assert re.findall(r"^(\w+) : \w", section, re.M) == parameters
+    assert re.findall(r"^(\w+) : \S", section, re.M) == parameters
     assert "Examples\n--------\n>>> " in make.__doc__
 
 
