@@ -63,7 +63,7 @@ class SparseRows:
             and self.indices.dtype == index_dtype(self.n_columns)
             and self.data.dtype in (np.int8, np.float64)
             and self.indptr[0] == 0
-            and (np.diff(self.indptr) >= 0).all()
+            and (self.indptr[1:] >= self.indptr[:-1]).all()  # a difference could overflow
             and self.indptr[-1] == len(self.indices) == len(self.data)
         ):
             return False

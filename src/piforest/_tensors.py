@@ -1,4 +1,5 @@
-"""Torch tensors among the inputs, without importing torch unless there is one."""
+"""Torch tensors and Arrow streams among the inputs, without importing their libraries unless there
+is one."""
 
 from __future__ import annotations
 
@@ -14,13 +15,27 @@ def is_tensor(X: Any) -> bool:
 
 
 def to_numpy(X: Any) -> Any:
-    """A tensor as a NumPy array; anything else unchanged."""
+    """A tensor as a NumPy array, an Arrow stream as a table; anything else unchanged."""
     if not is_tensor(X):
-        return X
+        return from_arrow_stream(X)
     if X.is_sparse or str(X.layout) != "torch.strided":
         raise ValueError(f"X must be a dense tensor, got {X.layout}; X.to_dense() is one.")
     X = X.detach().cpu()
     return (X.double() if X.is_floating_point() else X).numpy()
+
+
+def from_arrow_stream(X: Any) -> Any:
+    """An Arrow stream that is no array, such as a relation of DuckDB, as a table of pyarrow;
+    anything else unchanged. A stream can be read once."""
+    if not hasattr(X, "__arrow_c_stream__") or hasattr(X, "__array__"):
+        return X
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError(
+            f"{type(X).__name__} needs pyarrow: pip install 'piforest[cli]'"
+        ) from error
+    return pa.table(X)
 
 
 def match_input_type(values: Any, X: Any) -> Any:

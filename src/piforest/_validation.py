@@ -173,9 +173,9 @@ def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
     size = check_integer(f"sample_size of family {family.name!r}", family.sample_size(d), 1)
     if n < size:
         raise ValueError(f"family {family.name!r} needs at least {size} {what}, got {n}.")
-    complaint = family.complaint(X) if hasattr(family, "complaint") else None
-    if complaint is not None:
-        raise ValueError(complaint)
+    reason = family.reason_to_reject(X) if hasattr(family, "reason_to_reject") else None
+    if reason is not None:
+        raise ValueError(reason)
 
 
 class NoModels(ValueError):

@@ -27,6 +27,7 @@ __all__ = [
     "Kernel",
     "Metric",
     "ModelFamily",
+    "RowLayout",
     "Sampler",
     "Stream",
 ]
@@ -40,22 +41,22 @@ Columns = Sequence[Any]
 
 @dataclass(frozen=True)
 class RowLayout:
-    """What the columns of a row are.
+    """The meaning of the columns of a row.
 
     Parameters
     ----------
     kind : {"points", "oriented points", "matches", "segments", "table"}
-        Coordinates; coordinates and a normal; the places of one point in two images or two
-        clouds; the two ends of a segment; or features and a target.
+        Coordinates; coordinates and a normal; the positions of a point in two images or two
+        clouds; the end points of a segment; or features and a target.
     columns : tuple of str or None
-        Their usual names; None: any number of columns.
+        The usual names of the columns. If None, the number of columns is free.
     views : tuple of tuples of int
-        The columns of each group that moves on its own, as the two images of a match do. Empty:
-        all columns are one group.
+        The columns of each group with its own coordinate system, such as the two images of a
+        match. If empty, all columns form one group.
     target : int or None
-        The number of the column that the others explain, in a table.
+        The index of the column of a table that the others predict.
     hint : str
-        How to ask the family for other rows; follows the columns in messages.
+        How to choose another layout by an option; messages append it to the columns.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class RowLayout:
         return f"({', '.join(self.columns)})"
 
     def __str__(self) -> str:
-        """What follows "rows" in a sentence."""
+        """The text that follows "rows" in messages."""
         of = "of " if self.columns is None else ""
         ends = ", the ends of a segment" if self.kind == "segments" else ""
         return f"{of}{self.brief}{ends}{self.hint}"
@@ -92,55 +93,66 @@ class RowLayout:
 
 @runtime_checkable
 class ModelFamily(Protocol):
-    """A family of parametric models: stateless, hashable, configured by `__init__` alone.
+    """A family of parametric models: stateless, hashable, configured by `__init__` only.
 
-    `piforest.families.Family` is a base class that has most of them; nobody has to use it. These
-    members are optional:
+    The base class `piforest.families.Family` implements most members; its use is optional. These
+    members are optional, too:
 
-    - `layout`, a `RowLayout`: what the columns of a row are. Points without it.
-    - `complaint(X)`: None, or a sentence that says why these rows, though there are enough
-      columns, are not what the family takes. It becomes the error that `fit` raises.
-    - `extent(X)`: a robust size of the data in the units of the residuals;
-      `piforest.families.extent` is used without it.
-    - `exact`: does a model go through its own minimal sample? True without it; False for a
-      family that averages over its sample, or learns from it.
-    - `slow_calls`: True where a call of `residuals` costs much however few the rows are, a loop
-      over the models in Python say; it is then called with 256 rows at once, not fewer.
-    - `outline(params, low, high)`: one model (p,) as lines to draw, a list of arrays (., d) of
+    - `layout`, a `RowLayout`: the meaning of the columns. The default is points.
+    - `reason_to_reject(X)`: a sentence that explains why the family cannot be used for these rows,
+      or None. `fit` raises it as an error. The number of columns has been checked before.
+    - `extent(X)`: a robust size of the data in the units of the residuals. The default is
+      computed from distances between points.
+    - `exact`: whether a model goes through its own minimal sample. The default is True; it is
+      False for a family that averages over its sample, or learns from it.
+    - `slow_calls`: True if a call of `residuals` has a large overhead, such as a loop over the
+      models in Python. It is then called with at least 256 rows.
+    - `outline(params, low, high)`: the lines that draw one model (p,), a list of arrays (., d) of
       points on it, within the box from low to high (d,); nan breaks a line.
-    - `formula(x, theta, xp)`: the residuals (n, m) for arrays of any namespace: x are the d
-      columns (n, 1) of the points, theta the columns (1, m) of the parameters, xp the namespace,
-      the module numpy or torch. Elementwise operations only, in either precision: no loops over
-      values, no decisions but by `xp.where`. Agrees with `residuals`.
-    - `prepared(params)`: (m, p) to (m, p'), what depends on the parameters alone (an inverse),
-      computed once in NumPy; `formula` gets the columns of this. The parameters without it.
-    - `null_rows(X, n, stream)`: n rows like those of X but without structure;
-      `piforest.families.null_rows` is used without it.
+    - `formula(x, theta, xp)`: the residuals (n, m) for arrays of any namespace. x are the d
+      columns (n, 1) of the points, theta the columns (1, m) of the parameters, xp is the module
+      numpy or torch. It uses elementwise operations only, in either precision: no loops over
+      values, and `xp.where` instead of branches. It agrees with `residuals`.
+    - `prepared(params)`: converts (m, p) to (m, p'), the columns of which `formula` receives:
+      quantities that depend on the parameters only, such as an inverse, computed once in NumPy.
+      The default is the parameters.
+    - `null_rows(X, n, stream)`: n rows that resemble those of X, but have no structure. The
+      default depends on the layout, see `piforest.families.null_rows`.
+    - `lift(Z)` and `refit(S, frame)`: refit models to the points of their bands. `lift` returns the
+      coordinates (n, L) of normalised rows Z (n, d) in which the models are linear; `refit`
+      converts sums of weighted products of these coordinates, S (m, L, L), to parameters (m, p)
+      in the units of X and a mask (m,) of the valid models. `frame`, a `piforest.families.Frame`,
+      has the normalisation. The default is to keep the models of minimal samples.
+    - `refits_bands`: False if models are not refitted, although there are `lift` and `refit`.
+    - `chart(x, theta, xp)`: one or two coordinates (n, m) of points on models, as a tuple, by the
+      operations of a formula that is compiled. Models are then bounded to where their points are.
+      Only for subclasses of `piforest.families.Family`. An empty tuple, the default: no bounds.
+    - `chart_wraps`: True if the first coordinate of the chart is periodic, from 0 to 4.
     - `scene`, a `piforest.families.Scene`: a synthetic data set with ground truth.
     """
 
     @property
     def name(self) -> str:
-        """As in the registry, for messages."""
+        """The name in the registry, for messages."""
         ...
 
     @property
     def n_features(self) -> int | None:
-        """Columns it needs; None: any number that leaves a codimension of at least 1."""
+        """The number of columns, or None for any number with a codimension of at least 1."""
         ...
 
     @property
     def max_models(self) -> int:
-        """q: the most models that one minimal sample can give."""
+        """The largest number q of models that one minimal sample determines."""
         ...
 
     @property
     def symmetries(self) -> frozenset[str]:
-        """Of "translation", "rotation", "scale": what the residuals are invariant under."""
+        """The invariances of the residuals, among "translation", "rotation" and "scale"."""
         ...
 
     def sample_size(self, d: int) -> int:
-        """k, the points in a minimal sample when X has d columns."""
+        """The number k of points in a minimal sample, for d columns."""
         ...
 
     def codimension(self, d: int) -> int:
@@ -148,28 +160,31 @@ class ModelFamily(Protocol):
         ...
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
-        """(s, k, d) to parameters (s, q, p) and valid (s, q); bad geometry is never an error."""
+        """Parameters (s, q, p) and valid (s, q) of samples (s, k, d).
+
+        A degenerate sample is not an error: its models are not valid.
+        """
         ...
 
     def residuals(self, X: Floats, params: Floats) -> Floats:
-        """(n, d), (m, p) to distances (n, m) >= 0, in the units of X, not squared.
+        """Distances (n, m) >= 0 of points (n, d) to models (m, p), in the units of X, not squared.
 
-        Row i depends on row i alone. Infinity is a distance, NaN is not.
+        Row i of the result depends on row i of X only. Infinity is allowed, NaN is not.
         """
         ...
 
 
 @runtime_checkable
 class Sampler(Protocol):
-    """Chooses the points of minimal samples.
+    """A rule that draws minimal samples.
 
-    One member is optional: `needs`, a tuple of "quality", "groups" or both, the arguments that
-    `draw` requires.
+    One member is optional: `needs`, a tuple with the arguments that `draw` requires, "quality",
+    "groups" or both.
     """
 
     @property
     def name(self) -> str:
-        """As in the registry, for messages."""
+        """The name in the registry, for messages."""
         ...
 
     def draw(
@@ -182,7 +197,8 @@ class Sampler(Protocol):
         quality: Floats | None = None,
         groups: Ints | None = None,
     ) -> Ints:
-        """(n_samples, size) row numbers, distinct in each; sample i from (stream, i) alone."""
+        """Row indices (n_samples, size), distinct in each sample; sample i depends on (stream, i)
+        only."""
         ...
 
 
@@ -192,11 +208,11 @@ class Kernel(Protocol):
 
     @property
     def cutoff(self) -> float:
-        """In sigmas; beyond it the preference is 0."""
+        """The residual, in sigmas, beyond which the preference is 0."""
         ...
 
     def __call__(self, r: Floats, sigma: Floats) -> Floats:
-        """Elementwise, in [0, 1], not increasing in r."""
+        """Preferences in [0, 1], elementwise and not increasing in r."""
         ...
 
 
@@ -205,13 +221,13 @@ class Metric(Protocol):
     """A distance between rows.
 
     Two members are optional. `rows(X)` converts a dense array, a SciPy sparse matrix or sparse
-    preferences to the input of `pairwise`, which is a dense array without it. `prepare(B)`
-    computes once what `pairwise` needs of a pool.
+    preferences to the input of `pairwise`; the default is a dense array. `prepare(B)` computes
+    once what `pairwise` needs for a pool.
     """
 
     @property
     def name(self) -> str:
-        """As in the registry, for messages."""
+        """The name in the registry, for messages."""
         ...
 
     @property
@@ -220,23 +236,23 @@ class Metric(Protocol):
         ...
 
     def pairwise(self, A: Any, B: Any) -> Floats:
-        """(a, .), (c, .) to distances (a, c); each entry depends on its two rows alone."""
+        """Distances (a, c) between rows (a, .) and (c, .); each depends on its two rows only."""
         ...
 
 
 @runtime_checkable
 class Forest(Protocol):
-    """Trees over a pool of points, which use distances only."""
+    """Trees over a pool of points that use distances only."""
 
     @property
     def normaliser(self) -> float:
-        """score = 2 ** (-mean path length / normaliser)."""
+        """The normaliser of the score: 2 ** (-mean path length / normaliser)."""
         ...
 
     def grow(self, D: Floats, stream: Stream, trees: range) -> Forest:
-        """Grow these trees. D is (pool, pool); tree i depends on (stream, i) and D alone."""
+        """Grow these trees. D is (pool, pool); tree i depends on (stream, i) and D only."""
         ...
 
     def path_lengths(self, D: Floats) -> Floats:
-        """(rows, t) from D (rows, pool); row i depends on row i alone."""
+        """Path lengths (rows, t) from D (rows, pool); row i depends on row i of D only."""
         ...

@@ -259,7 +259,7 @@ def test_pixels_are_refused_by_families_of_calibrated_matches():
     for name in ("essential", "rotation"):
         with pytest.raises(ValueError, match=rf"'{name}' needs calibrated.*max \|value\| \d+"):
             PreferenceIsolationForest.paper(name, sigma=1).fit(X)
-        assert get_family(name).complaint(calibrated_matches()) is None
+        assert get_family(name).reason_to_reject(calibrated_matches()) is None
 
 
 @pytest.mark.parametrize("t", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.2, 0.3)])
@@ -343,5 +343,5 @@ def test_roots_within_one_are_all_found(roots):
 def test_one_far_match_does_not_make_calibrated_ones_pixels():
     X = datasets.make_essential_pair(random_state=0).data.copy()
     X[0] = 50
-    assert get_family("essential").complaint(X) is None
-    assert "look like pixels" in get_family("essential").complaint(1000 * X)
+    assert get_family("essential").reason_to_reject(X) is None
+    assert "look like pixels" in get_family("essential").reason_to_reject(1000 * X)

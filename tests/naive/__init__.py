@@ -7,7 +7,7 @@ limit, c_b(n). Random decisions are words of the same streams.
 # ruff: noqa: F401 - the names that tests use as naive.name
 
 from .bands import bands, greedy
-from .default import default_detector
+from .default import default_detector, scales
 from .forest import (
     c,
     extended_path_lengths,
@@ -17,6 +17,7 @@ from .forest import (
     smallest_words,
     subsample,
 )
+from .lzf import lzf_decompress
 from .match_solvers import centred, solve_fundamental, solve_homography
 from .metrics import DISTANCE, table, tanimoto
 from .preferences import PHI, preferences, without_in_sample_preferences

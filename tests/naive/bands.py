@@ -5,15 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 
-def bands(R, own, widths, k, codimension):
-    """sigma, and for each model its most striking width, the ratio there, and the gain."""
+def bands(R, own, widths, k, codimension, *, null=None, n_wide=0, floors=None):
+    """sigma, and for each model its most striking width, the ratio there, and the gain.
+
+    null (N, m): residuals of null rows, with which the first n_wide widths are compared, or, with
+    n_wide = 0, all of them, by twice their share. floors (m,): no band is narrower.
+    """
     found, ratios = [], np.zeros((R.shape[1], len(widths)))
     for j in range(R.shape[1]):
         inside = [int(np.sum(~own[:, j] & (R[:, j] <= w))) for w in widths]
+        first = max(n_wide - 1, 0)
         for b, w in enumerate(widths):
-            expected = inside[0] * (w / widths[0]) ** codimension + 0.001
-            if inside[b] > expected:
-                ratios[j, b] = inside[b] * np.log(inside[b] / expected) - (inside[b] - expected)
+            null_inside = 0 if null is None else int(np.sum(null[:, j] <= w))
+            if b < n_wide:
+                ratios[j, b] = _two_counts(inside[b], len(R), null_inside, len(null))
+            else:
+                expected = inside[first] * (w / widths[first]) ** codimension
+                if null is not None and n_wide == 0:
+                    expected = max(expected, 2 * len(R) * null_inside / len(null))
+                expected += 0.001
+                if inside[b] > expected:
+                    ratios[j, b] = inside[b] * np.log(inside[b] / expected) - inside[b] + expected
+            if floors is not None and b > 0 and w < floors[j]:
+                ratios[j, b] = 0.0
         best = int(np.argmax(ratios[j]))
         found.append(
             (widths[best], ratios[j, best], ratios[j, best] / max(k + 1, k + inside[best]))
@@ -21,6 +35,14 @@ def bands(R, own, widths, k, codimension):
     top = max(1, round(0.02 * R.shape[1]))
     heights = [np.mean(np.sort(ratios[:, b])[-top:]) for b in range(len(widths))]
     return (widths[int(np.argmax(heights))] / 2, *np.array(found).T)
+
+
+def _two_counts(k, n, j, n_null):
+    """Poisson counts k of n and j of n_null: the log likelihood of two rates over that of one."""
+    if k / n <= j / n_null:
+        return 0.0
+    rate = (k + j) / (n + n_null)
+    return k * np.log(k / (n * rate)) + (j * np.log(j / (n_null * rate)) if j else 0.0)
 
 
 def greedy(R, own, widths, codimension, reach, least):

@@ -8,40 +8,43 @@ import numpy as np
 
 from .jit import jit
 
-# The index after the last of the fifteen bands.
-NO_BAND = 15
+# The band of a residual beyond the widest band: 0 - 1 in a byte.
+NO_BAND = 255
+MAX_WIDTHS = 18
 
 
 @jit
 def band_bins(R, widths, starts, ends, skipped, bins):
-    """bins (rows, m): the narrowest of the fifteen widths that r lies within, or NO_BAND.
+    """bins (rows, m): the narrowest of at most 18 widths that r lies within, or NO_BAND.
 
-    Widths descend, so the band is the number of widths that are at least r, minus one; 0 - 1
-    is 15 in four bits. In row i, the columns skipped[starts[i] : ends[i]] have no band.
-    O(rows m), without branches: comparing with all widths is faster than a search.
+    Widths descend, so the band is the number of widths that are at least r, minus one. In row i,
+    the columns skipped[starts[i] : ends[i]] have no band. O(rows m), without branches: comparing
+    with all widths is faster than a search.
     """
+    # A constant number of widths, so that the compiler unrolls the loop; no residual is below 0.
+    padded = np.full(MAX_WIDTHS, -1.0)
+    padded[: widths.shape[0]] = widths
     for i in range(R.shape[0]):
         for j in range(R.shape[1]):
             r = R[i, j]
             within = np.uint8(0)
-            for k in range(NO_BAND):
-                within += np.uint8(r <= widths[k])
-            bins[i, j] = (within - np.uint8(1)) & np.uint8(15)
+            for k in range(MAX_WIDTHS):
+                within += np.uint8(r <= padded[k])
+            bins[i, j] = within - np.uint8(1)
         for e in range(starts[i], ends[i]):
             bins[i, skipped[e]] = NO_BAND
 
 
 @jit
 def count_bins(bins, rows, sign, byte_counts, counts):
-    """counts (15, m) += sign for the band of each of the rows. O(rows m).
+    """counts (w, m) += sign for the band of each of the rows. O(rows m).
 
-    Up to 255 rows are counted in bytes, band by band: fifteen vectorised comparisons are
-    faster than one indexed increment. byte_counts (15, m) is workspace.
+    Up to 255 rows are counted in bytes, band by band: a vectorised comparison for each is
+    faster than one indexed increment. byte_counts (w, m) is workspace.
     """
     m = bins.shape[1]
     for first in range(0, rows.shape[0], 255):
         last = first + 255 if first + 255 < rows.shape[0] else rows.shape[0]
-        # counts.shape[0], not 15: unrolled loops would take a second to compile.
         for b in range(counts.shape[0]):
             for j in range(m):
                 byte_counts[b, j] = 0

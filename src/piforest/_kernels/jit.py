@@ -34,17 +34,17 @@ def jit(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Inline a part of a compiled function into it, so that it is not also compiled alone."""
+    """Inline a function into the compiled functions that call it; it is not compiled separately."""
     return numba.njit(inline="always")(function)
 
 
 def _make_robust(compiled: Any) -> None:
-    """A cache that is gone, full, read-only or damaged costs the time to compile, nothing else.
+    """Recompile if the cache on disk is missing, full, read-only or damaged, instead of failing.
 
-    Numba numbers the files of a function's signatures, and writes the number before the file:
-    processes that compile at the same time may take one number for two signatures, and one that
-    is killed may leave a number with the code of another version. So the files are named after
-    what is in them, and written first.
+    Numba numbers the files of a function's signatures and writes the index before the file.
+    Processes that compile at the same time may use one number for two signatures, and a process
+    that is killed may leave an index entry for code of another version. Therefore a file is named
+    by a hash of its signature and source, and written before the index.
     """
     cache: Any = getattr(compiled, "_cache", None)
     if cache is None:  # NUMBA_DISABLE_JIT
@@ -55,7 +55,7 @@ def _make_robust(compiled: Any) -> None:
 
 
 def _save(files: Any, key: Any, data: Any) -> None:
-    """In place of `IndexDataCacheFile.save`."""
+    """Replacement of `IndexDataCacheFile.save`."""
     content = repr((key, files._source_stamp)).encode()
     name = files._data_name(int.from_bytes(blake2b(content, digest_size=8).digest()))
     files._save_data(name, data)
@@ -68,9 +68,9 @@ def _or_nothing(cache: Any, function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args)
         except OSError:
             return None
-        except Exception:  # what is no pickle, or half of one, fails in any way
+        except Exception:  # a damaged pickle may raise any exception
             with suppress(OSError):
-                cache.flush()  # so that the kernel can be saved again
+                cache.flush()  # so that the function can be saved again
             return None
 
     return guarded

@@ -151,3 +151,28 @@ def find_contents(bits, hashes, contents, starts, first, last):
                 known = known and contents[low, k] == bits[i, k]
         first[i] = starts[low] if known else 0
         last[i] = starts[low + 1] if known else 0
+
+
+@inlined
+def cell_of(u, low, size, b):
+    """The cell of b equal ones from low to low + size; values beyond belong to the first or last
+    cell."""
+    t = (u - low) / size * b
+    return 0 if not t >= 1.0 else b - 1 if t >= b else int(t)
+
+
+@jit
+def exclude_outside(R, U, V, low, size, b, cells):
+    """R[i, j] = infinity where a point is in a cell that does not belong to model j.
+
+    U, V (n, m) are coordinates in the charts, low and size (m, 2) their ranges, cells (m, b) or
+    (m, b b); with one coordinate, V is U and sizes of the second are infinite. O(n m).
+    """
+    two = cells.shape[1] > b
+    for i in range(R.shape[0]):
+        for j in range(R.shape[1]):
+            c = cell_of(U[i, j], low[j, 0], size[j, 0], b)
+            if two:
+                c = c * b + cell_of(V[i, j], low[j, 1], size[j, 1], b)
+            if not cells[j, c]:
+                R[i, j] = math.inf

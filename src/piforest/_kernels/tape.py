@@ -1,4 +1,4 @@
-"""Many operations on many models, one operation after the other."""
+"""Interpreter of formulas: one vectorised operation on many models at a time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .jit import inlined, jit
 
 
 @jit
-def carry_out(X, theta, scalars, code, memory, width, result, out):
-    """out (n, m) for rows X (n, d) and columns theta (p, m), by the operations of code (k, 5).
+def interpret(X, theta, scalars, code, memory, width, result, out):
+    """Fill out (n, m) for rows X (n, d) and columns theta (p, m) by the instructions code (k, 5).
 
-    An operation is its number, the place of its result and those of up to three operands. A place
-    is `width` numbers of memory, one for each of as many models; the first p are theta's. FILL
-    and TAKE read scalars, of which the first d are X's. O(n m k).
+    An instruction is an operation, the register of its result and those of up to three operands. A
+    register is `width` elements of memory, one for each model of a block; the first p registers
+    contain theta. FILL and TAKE read scalars, the first d of which are the row of X. O(n m k).
     """
     p, m = theta.shape
     for start in range(0, m, width):
@@ -42,8 +42,8 @@ def carry_out(X, theta, scalars, code, memory, width, result, out):
 
 @inlined
 def _operate(V, what, to, scalar, a, b, c, end):
-    """Fill V[to : to + end]. `to` is none of the operands: a loop in place is not vectorised.
-    Comparisons give 1 or 0."""
+    """Fill V[to : to + end]. `to` must not be an operand, because loops in place are not
+    vectorised. Comparisons return 1 or 0."""
     if what == MULTIPLY_ADD:
         for j in range(end):
             V[to + j] = V[a + j] + V[b + j] * V[c + j]

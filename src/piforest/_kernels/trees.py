@@ -1,4 +1,4 @@
-"""Growing PI-Trees and descending them, by look-ups in a matrix of distances.
+"""Grow PI-Trees and descend them, by look-ups in a matrix of distances: Algorithms 2 and 4.
 
 A tree is three arrays over its nodes in breadth-first order: `first_child` (the children of a
 node are adjacent; -1 for a leaf), `seed` (the pool row whose Voronoi cell the node is; -1 for the
@@ -25,7 +25,9 @@ def grow_trees(
     D, key, tree, max_samples, branching, limit, seed_hashes, hashes, rows, ordered, seeds, counts,
     place, roots, first_child, seed, size,
 ):  # fmt: skip
-    """Grow the trees number `tree`, tree + 1, ...; tree i has the nodes roots[i] to roots[i + 1].
+    """Algorithm 2 of the paper: grow the trees number `tree`, tree + 1, ...
+
+    Tree i has the nodes roots[i] to roots[i + 1].
 
     D (pool, pool). A tree depends on (D, mix(key, its number)) alone: every decision is a hash
     of that key, a node and a row, where the root has number 0 and child k of node v has number
@@ -73,7 +75,8 @@ def grow_trees(
 
 @jit
 def _split(D, members, node_key, hashes, seeds, counts, ordered):
-    """Choose the seeds, order the members by cell, and count the members of each cell."""
+    """The Voronoi partition of Algorithm 2: choose the seeds, order the members by cell, and count
+    the members of each cell."""
     branching = seeds.shape[0]
     ends = np.empty(branching, np.int64)
     cell = np.empty(members.shape[0], np.uint32)
@@ -176,7 +179,9 @@ def _cell_of(distances, row, seeds, node_key):
 
 @jit
 def descend(D, roots, nodes, ends, branching, soft, node, active, length, out):
-    """Path lengths out (rows, t): the length of the path plus the leaf's entry in ends (nodes,).
+    """Algorithm 4 of the paper: path lengths out (rows, t).
+
+    A path length is the length of the path plus the leaf's entry in ends (nodes,).
 
     D (rows, pool); nodes (nodes, 2) holds the first child, 0 for a leaf, and the seed. A tie goes
     to the first seed. An edge into the cell of a seed at distance tau counts 1, a soft one

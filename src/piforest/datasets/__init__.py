@@ -1,6 +1,7 @@
-"""Scenes with ground truth, and readers of the published sets."""
+"""Synthetic scenes with ground truth, and loaders of the published sets."""
 
 from ._render import Drawing, synthetic_scene
+from .bounded import make_arcs, make_floor_plan, make_polygons, make_room
 from .curves import (
     make_ellipses,
     make_parabolas,
@@ -35,21 +36,25 @@ __all__ = [
     "load_synthetic2d",
     "make_affine_motion_pair",
     "make_affine_pair",
+    "make_arcs",
     "make_circle_scene",
     "make_circles",
     "make_cones",
     "make_cylinders",
     "make_ellipses",
     "make_essential_pair",
+    "make_floor_plan",
     "make_lines",
     "make_motion_pair",
     "make_parabolas",
     "make_piecewise_laws",
     "make_plane_pair",
     "make_planes",
+    "make_polygons",
     "make_polynomials",
     "make_regressions",
     "make_rigid_matches",
+    "make_room",
     "make_rotation_pair",
     "make_segments",
     "make_similarity3d_matches",

@@ -1,4 +1,4 @@
-"""The one renderer of synthetic scenes: structures first, anomalies last, and who is who."""
+"""Render synthetic scenes: rows of structures first, anomalies last, with ground truth."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 
 
 class Options(TypedDict, total=False):
-    """What every scene can be asked for besides its own options."""
+    """The options that all scenes share."""
 
     random_state: RandomStateLike
     return_X_y: bool
@@ -34,24 +34,26 @@ class Options(TypedDict, total=False):
 
 
 def uniform(size: int, rng: Rng, low: Floats, high: Floats) -> Floats:
-    """(size, d) rows, uniform between low and high (d,)."""
+    """Uniform rows (size, d) between low and high (d,)."""
     return np.asarray(rng.uniform(low, high, (size, len(low))))
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is special about a synthetic scene.
+    """The parts of a synthetic scene that differ between scenes.
 
     Parameters
     ----------
     structures : function or sequence of functions
-        (size, generator) to as many rows (size, d): one that draws all structures, or one each.
+        Functions (size, generator) that return rows (size, d): one for all structures, or one for
+        each.
     columns : sequence of str
         The names of the columns.
     anomalies : function
-        (size, generator, lowest, highest of each column) to as many rows; uniform by default.
+        A function (size, generator, low, high) that returns rows (size, d), where low and high
+        (d,) bound the columns. The default is a uniform distribution.
     sizes : int or sequence of int, optional
-        Rows of each structure where the option `sizes` is None.
+        The number of rows of each structure if the option `sizes` is None.
     """
 
     structures: Structure | Sequence[Structure]
@@ -65,16 +67,16 @@ def synthetic_scene(
 ) -> Callable[[Callable[P, Drawing]], Callable[P, Any]]:
     """Turn a function that returns a `Drawing` into one that returns a data set.
 
-    The function takes the options of `make_lines`, of which `box` may be missing, and its own. Its
-    docstring describes its own; those that all have in common are added.
+    The function takes the options of `make_lines`, except possibly `box`, and further ones. Its
+    docstring describes the further ones; the decorator adds the shared ones.
 
     Parameters
     ----------
     stream : str
-        The random numbers of the scene come from the stream of this name.
+        The name of the random stream of the scene.
     family : str, optional
-        Rows are matches or segments for this family, and the noise is in every column. The
-        stream has the same name.
+        The family of a scene of matches or segments. Noise is then added to every column, and the
+        stream has the name of the family.
 
     Returns
     -------
@@ -93,6 +95,7 @@ def synthetic_scene(
     (143, 2)
     """
 
+    # Any: a Bunch, or a tuple with `return_X_y`, which a ParamSpec cannot express.
     def decorate(draw: Callable[P, Drawing]) -> Callable[P, Any]:
         @documents(in_columns=family is not None)
         @wraps(draw)
@@ -107,7 +110,7 @@ def synthetic_scene(
 
 
 def _expanded(function: Callable[..., Any]) -> Signature:
-    """The signature of a function, with each of the `Options` that it takes."""
+    """The signature of a function, with `**options` replaced by the names in `Options`."""
     found, known = signature(function), signature(_render).parameters
     shown = [each for each in found.parameters.values() if each.kind is not each.VAR_KEYWORD]
     if len(shown) < len(found.parameters):
@@ -130,7 +133,7 @@ def _render(
     box: Box | None = None,
     **_: Any,
 ) -> Any:
-    """Structure i comes from (stream, i) alone, the anomalies from (stream, "anomalies")."""
+    """Structure i depends on (stream, i) only, the anomalies on (stream, "anomalies")."""
     sizes = drawing.sizes if sizes is None else sizes
     counts, n_anomalies, labels = checked(n_structures, sizes, noise, anomaly_share)
     root = Stream.from_random_state(random_state).child(family or stream)
@@ -159,7 +162,7 @@ def as_bunch(
     as_frame: bool,
     **more: Any,
 ) -> Any:
-    """A Bunch, or (data, target); with pandas objects in place of arrays if as_frame."""
+    """Return a Bunch, or (data, target); with pandas objects instead of arrays if as_frame."""
     X: Any = data
     y: Any = target
     frame = None
@@ -177,7 +180,7 @@ def as_bunch(
 def checked(
     n_structures: int, sizes: Any, noise: float, anomaly_share: float
 ) -> tuple[list[int], int, Ints]:
-    """Rows of each structure, how many anomalies that makes, and the truth of all rows."""
+    """Return the sizes of the structures, the number of anomalies and the labels of all rows."""
     k = check_integer("n_structures", n_structures, 1)
     counts = check_sizes("sizes", sizes, k)
     check_not_below_zero("noise", noise)
@@ -187,24 +190,24 @@ def checked(
 
 
 _SHARED = {
-    "n_structures": "int\n    How many structures.",
-    "sizes": "int or sequence of int\n    Rows of each structure, one number for all or one each.",
-    "noise": "float\n    Standard deviation of the distance from the structure.",
-    "anomaly_share": "float\n    Anomalies over all rows; they fill the box of the others.",
-    "box": "pair, optional\n    (lowest x, y, ...), (highest x, y, ...) that anomalies fill.",
+    "n_structures": "int\n    The number of structures.",
+    "sizes": "int or sequence of int\n    The number of rows of all structures, or of each.",
+    "noise": "float\n    The standard deviation of the distance from the structure.",
+    "anomaly_share": "float\n    The share of anomalies, uniform in the box of the others.",
+    "box": "pair, optional\n    (lowest x, y, ...), (highest x, y, ...): the box of the anomalies.",
     "random_state": "int, RandomState, Generator or None\n    The seed.",
-    "return_X_y": "bool\n    Return (data, target) in place of a Bunch.",
-    "as_frame": "bool\n    pandas objects in place of arrays.",
+    "return_X_y": "bool\n    If True, return (data, target) instead of a Bunch.",
+    "as_frame": "bool\n    If True, return pandas objects instead of arrays.",
 }
-_IN_COLUMNS = {"noise": "float\n    Standard deviation of each column of a row of a structure."}
+_IN_COLUMNS = {"noise": "float\n    The standard deviation of the noise of every column."}
 _RETURNS = """scene : Bunch
-    data (n, d); target (n,): 0 for anomalies, else the number of the structure;
-    feature_names; of matches and segments also family and sigma. Structures come first,
+    data (n, d); target (n,), 0 for anomalies, else the number of the structure;
+    feature_names; for matches and segments also family and sigma. Structures come first,
     anomalies last."""
 
 
 def documents(*, in_columns: bool) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
-    """Add the parameters and the result that all scenes share to a docstring."""
+    """Add the shared parameters and the return value of scenes to a docstring."""
 
     def decorate(make: Callable[P, Any]) -> Callable[P, Any]:
         shown = _expanded(make)
@@ -213,9 +216,9 @@ def documents(*, in_columns: bool) -> Callable[[Callable[P, Any]], Callable[P, A
         text, _, own = head.partition("Parameters\n----------\n")
         known = {**_SHARED, **(_IN_COLUMNS if in_columns else {})}
         known |= dict(re.findall(r"^(\w+) : (.*(?:\n    .*)*)", own, re.M))
-        told = [f"{name} : {known.get(name, 'see the signature')}" for name in shown.parameters]
+        entries = [f"{name} : {known.get(name, 'see the signature')}" for name in shown.parameters]
         sections = zip(
-            ["Parameters", "Returns", "Examples"], ["\n".join(told), _RETURNS, *examples]
+            ["Parameters", "Returns", "Examples"], ["\n".join(entries), _RETURNS, *examples]
         )
         parts = [f"{title}\n{'-' * len(title)}\n{body.strip()}" for title, body in sections]
         make.__doc__ = "\n\n".join([text.strip(), *parts]) + "\n"

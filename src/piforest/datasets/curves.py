@@ -1,9 +1,9 @@
-"""Scenes of ellipses, parabolas, polynomials and laws y = f(x) of a table, with ground truth.
+"""Scenes of ellipses, parabolas, polynomials and functions y = f(x) of a table, with ground truth.
 
-Noise and anomalies are less than those of lines by default. Of samples
-of k points, n structures among a share a of anomalies leave n ((1 - a) / n)^k on one structure:
-2 in 1,000 for an ellipse among three and 30 % anomalies, 1 in 100 among two. Where they are too
-few, the models of chance drown them, and no number of models helps.
+By default, noise and share of anomalies are smaller than those of lines. With n structures and a
+share a of anomalies, a sample of k points lies on one structure with probability
+n ((1 - a) / n)^k: for an ellipse and 30 % anomalies 0.002 among three structures, and 0.01 among
+two. If this probability is too small, more models do not help: most of them are random.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def make_ellipses(
     box: Box | None = None,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Ellipses with centres in [-1, 1]^2, axes of up to 3 to 1.
+    """Ellipses with centres in [-1, 1]^2 and ratios of axes up to 3.
 
     >>> make_ellipses(2, sizes=50, anomaly_share=0.5, random_state=0).data.shape
     (200, 2)
@@ -41,7 +41,7 @@ def make_ellipses(
         t = rng.uniform(0, 2 * np.pi, size)
         points = np.column_stack([a * np.cos(t), b * np.sin(t)])
         normals = np.column_stack([b * np.cos(t), a * np.sin(t)])
-        return centre + _turned(_blurred(points, normals, noise, rng), turn)
+        return centre + _rotate(_add_noise(points, normals, noise, rng), turn)
 
     return Drawing(ellipse)
 
@@ -62,7 +62,7 @@ def make_parabolas(
     Parameters
     ----------
     rotated : bool
-        They open anywhere; if not, up or down.
+        If True, they open in any direction; if False, up or down.
 
     >>> make_parabolas(2, sizes=60, anomaly_share=0.25, random_state=0).data.shape
     (160, 2)
@@ -75,7 +75,7 @@ def make_parabolas(
         points = np.column_stack([x, bend * x**2])
         normals = np.column_stack([-2 * bend * x, np.ones(size)])
         turn = rng.uniform(0, 2 * np.pi) if rotated else 0.0
-        return vertex + _turned(_blurred(points, normals, noise, rng), turn)
+        return vertex + _rotate(_add_noise(points, normals, noise, rng), turn)
 
     return Drawing(parabola)
 
@@ -91,12 +91,12 @@ def make_polynomials(
     box: Box | None = None,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Polynomials over [-1, 1] through random heights at equal steps.
+    """Polynomials over [-1, 1] through random values at equidistant points.
 
     Parameters
     ----------
     degree : int
-        Of each polynomial.
+        The degree of the polynomials.
 
     >>> make_polynomials(2, degree=4, sizes=60, anomaly_share=0.25, random_state=0).data.shape
     (160, 2)
@@ -108,7 +108,7 @@ def make_polynomials(
         f = np.linalg.solve(steps, rng.uniform(-1, 1, degree + 1))
         x = rng.uniform(-1, 1, size)
         normals = np.column_stack([-np.polyval(np.polyder(f), x), np.ones(size)])
-        return _blurred(np.column_stack([x, np.polyval(f, x)]), normals, noise, rng)
+        return _add_noise(np.column_stack([x, np.polyval(f, x)]), normals, noise, rng)
 
     return Drawing(polynomial)
 
@@ -125,17 +125,17 @@ def make_regressions(
     box: Box | None = None,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Tables whose last column y obeys one of several laws of the features x1, x2, ..., uniform
-    in [-1, 1], and records that obey none.
+    """Tables whose last column y follows one of several functions of the features x1, x2, ...,
+    which are uniform in [-1, 1], and uniform anomalies.
 
     Parameters
     ----------
     n_features : int
-        How many features.
+        The number of features.
     degree : int
-        1 for linear laws with an intercept, more for polynomials with all products.
+        1 for linear functions with an intercept, more for polynomials with all products.
     noise : float
-        Standard deviation of y about its law.
+        The standard deviation of the residuals of y.
 
     >>> scene = make_regressions(2, n_features=4, sizes=60, anomaly_share=0.25, random_state=0)
     >>> scene.data.shape, scene.feature_names
@@ -166,24 +166,24 @@ def make_piecewise_laws(
     box: Box | None = None,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Records (x, y) that follow one of several random laws y = f(x), and uniform anomalies.
+    """Records (x, y) that follow one of several random functions y = f(x), and uniform anomalies.
 
-    x is uniform in [-1, 1], and laws cross. Scenes for `piforest.families.LearnedFamily`.
+    x is uniform in [-1, 1]; the functions intersect. Scenes for `piforest.families.LearnedFamily`.
 
     With the true noise `PIF` reaches a mean ROC AUC of .959 on five default scenes, with decision
     trees of depth 3 from 6 rows (.935 to .980; .925 from 20 rows); on curves of one piece .963
     with parabolas from 3 rows, .955 with a polynomial kernel ridge from 4. The distance to the
-    nearest of the true laws has .97 on both: some anomalies lie on a law by chance. On curves of
-    two pieces a parabola from 3 rows knows one of them at best, and reaches .896.
+    nearest true function has .97 on both, because some anomalies lie near a function by chance. On
+    curves of two pieces a parabola from 3 rows fits at most one piece, and reaches .896.
 
     Parameters
     ----------
     shape : {"steps", "curves"}
-        A level on each piece, or a parabola on each piece, which meet.
+        Piecewise constant functions, or continuous functions with a parabola on each piece.
     n_pieces : int
-        How many equal parts [-1, 1] is cut into.
+        The number of equal pieces of [-1, 1].
     noise : float
-        Standard deviation of y about its law.
+        The standard deviation of the residuals of y.
 
     >>> make_piecewise_laws(3, sizes=50, anomaly_share=0.25, random_state=0).data.shape
     (200, 2)
@@ -201,7 +201,7 @@ def make_piecewise_laws(
 
 
 def _law(shape: str, heights: Floats, n_pieces: int, noise: float) -> Structure:
-    """heights: of each level, or of the parabolas at both ends and in the middle of each."""
+    """Values of the function: of each step, or of each parabola at its ends and its midpoint."""
 
     def draw(size: int, rng: Rng) -> Floats:
         x = rng.uniform(-1, 1, size)
@@ -218,13 +218,13 @@ def _law(shape: str, heights: Floats, n_pieces: int, noise: float) -> Structure:
     return draw
 
 
-def _blurred(points: Floats, normals: Floats, noise: float, rng: Rng) -> Floats:
-    """Points moved along their normals, of any length, by normal noise."""
+def _add_noise(points: Floats, normals: Floats, noise: float, rng: Rng) -> Floats:
+    """Add Gaussian noise to points along their normals, which have any length."""
     off = rng.normal(0, noise, (len(points), 1))
     return np.asarray(points + off * normals / np.sqrt(np.sum(normals**2, axis=1, keepdims=True)))
 
 
-def _turned(points: Floats, angle: float) -> Floats:
+def _rotate(points: Floats, angle: float) -> Floats:
     c, s = np.cos(angle), np.sin(angle)
     x, y = points.T
     return np.column_stack([c * x - s * y, s * x + c * y])

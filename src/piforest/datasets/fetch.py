@@ -1,4 +1,4 @@
-"""Downloading AdelaideRMF from wherever the user has it, checked against its published hashes."""
+"""Download AdelaideRMF from a given server and verify the SHA-256 of each file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .published import ADELAIDERMF, CITATION, data_folder
 
 
 def file_hashes() -> dict[str, str]:
-    """File name to SHA-256, of the files as they were published."""
+    """The SHA-256 of the published files, by file name."""
     text = resources.files("piforest.datasets").joinpath("adelaidermf.sha256").read_text()
     return {name: digest for digest, name in (line.split() for line in text.splitlines())}
 
@@ -26,29 +26,28 @@ def fetch_adelaidermf(
     folder: str | PathLike[str] | None = None,
     progressbar: bool = False,
 ) -> Path:
-    """Download the files of AdelaideRMF and return the folder that holds them.
+    """Download the files of AdelaideRMF and return their folder.
 
-    piforest names no address: `base_url` is a folder on a server that holds the
-    files under their published names (barrsmith.mat, ..., johnsona.csv). Each file
-    is checked against its SHA-256; files that are there already and right are not
-    fetched again; a wrong or broken download leaves no file behind. The tests
-    download from a server on the same machine: no public one has been tried.
+    There is no default address: `base_url` is a folder on a server with the files under
+    their published names (barrsmith.mat, ..., johnsona.csv). The SHA-256 of each file is
+    verified. Existing files with the right hash are not downloaded again, and a failed
+    download leaves no file behind. Tests use a local server; no public server has been tried.
 
     Parameters
     ----------
     base_url : str
         The folder on a server.
     names : str, sequence of str or None, default=None
-        Which sets; all 38 if None.
+        The sets to download. If None, all 38.
     folder : str, path or None, default=None
-        Where to put them; where `load_adelaidermf` looks for them if None.
+        The target folder. If None, the folder that `load_adelaidermf` reads from.
     progressbar : bool, default=False
-        Show one for each file (needs tqdm).
+        Show a progress bar for each file (requires tqdm).
 
     Returns
     -------
     Path
-        The folder that holds the files.
+        The folder with the files.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Matches between two images or two point clouds, and line segments, with ground truth.
 
-sigma is the noise of one coordinate. Both ends of a match have it, and so does the minimal
-sample: residuals of true matches are about twice as large. Up to three structures and 40 %
-anomalies that hardly matters; of four among 50 %, affine maps need sigma = 2 * noise.
+sigma is the noise of one coordinate. Both ends of a match and the minimal sample are noisy, so the
+residuals of true matches are about twice as large. This hardly matters for up to three structures
+and 40 % anomalies; for four structures and 50 % anomalies, affine maps need sigma = 2 * noise.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def make_affine_pair(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Patches of an image of 640 x 480 pixels, each moved by an affine map of its own.
+    """Patches of an image of 640 x 480 pixels, each transformed by a different affine map.
 
     >>> pair = make_affine_pair(2, sizes=30, anomaly_share=0.25, random_state=0)
     >>> pair.data.shape, pair.family
@@ -53,7 +53,7 @@ def make_similarity_pair(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Patches of an image, each turned, scaled and shifted.
+    """Patches of an image, each rotated, scaled and translated.
 
     >>> make_similarity_pair(random_state=0).family
     'similarity'
@@ -75,7 +75,7 @@ def make_translation_pair(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Patches of an image, each shifted.
+    """Patches of an image, each translated.
 
     >>> make_translation_pair(random_state=0).family
     'translation'
@@ -92,8 +92,8 @@ def make_affine_motion_pair(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Bodies that turn and move on their own, seen from afar, so that matches of each obey one
-    affine fundamental matrix.
+    """Rigid bodies that move independently, seen from a large distance: the matches of each satisfy
+    one affine fundamental matrix.
 
     >>> make_affine_motion_pair(random_state=0).family
     'affine_fundamental'
@@ -122,12 +122,12 @@ def make_essential_pair(
 ) -> Any:
     """`make_motion_pair` for a calibrated camera: rows in normalised coordinates.
 
-    sigma of the Bunch is the noise in normalised coordinates, the 700th part.
+    sigma of the Bunch is the noise in normalised coordinates, noise / 700.
 
     Parameters
     ----------
     noise : float
-        Standard deviation of each coordinate of a match, in pixels.
+        The standard deviation of each coordinate of a match, in pixels.
 
     >>> pair = make_essential_pair(random_state=0)
     >>> pair.family, bool(abs(pair.data).max() < 1)
@@ -162,9 +162,9 @@ def make_rotation_pair(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Far points seen by a calibrated camera that only turns, in normalised coordinates.
+    """Distant points seen by a rotating calibrated camera, in normalised coordinates.
 
-    Several structures are several turns, as of a rig whose cameras move on their own.
+    Each structure is another rotation, as of several cameras that rotate independently.
 
     >>> make_rotation_pair(random_state=0).family
     'rotation'
@@ -187,7 +187,7 @@ def make_rigid_matches(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Bodies in a cube of side 2, each with a rigid motion of its own: rows (x, y, z, x', y', z').
+    """Bodies in a cube of side 2, each with a different rigid motion: rows (x, y, z, x', y', z').
 
     >>> make_rigid_matches(random_state=0).data.shape
     (300, 6)
@@ -204,7 +204,7 @@ def make_similarity3d_matches(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Bodies that turn, move and grow or shrink.
+    """Bodies that are rotated, translated and scaled.
 
     >>> make_similarity3d_matches(random_state=0).family
     'similarity3d'
@@ -225,7 +225,7 @@ def make_translation3d_matches(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Bodies that move without turning.
+    """Bodies that are translated.
 
     >>> make_translation3d_matches(random_state=0).family
     'translation3d'
@@ -242,9 +242,9 @@ def make_segments(
     anomaly_share: float = 0.4,
     **options: Unpack[Options],
 ) -> Drawing:
-    """Segments of 60 to 150 pixels in an image of 640 x 480 that point to vanishing points, each
-    in a direction of its own and 400 to 4000 pixels from the centre, and segments that
-    point anywhere.
+    """Segments of 60 to 150 pixels in an image of 640 x 480 that point to vanishing points, and
+    segments of random directions. The vanishing points lie in different directions, 400 to 4000
+    pixels from the centre.
 
     >>> make_segments(2, sizes=30, random_state=0).data.shape
     (100, 4)
@@ -262,14 +262,14 @@ def make_segments(
 
 
 def _patch(A: Floats, size: int, rng: Rng) -> Floats:
-    """Matches of a square patch that A moves about its centre, and a shift."""
+    """Matches of a square patch that A transforms about its centre, and a translation."""
     centre, shift = rng.uniform(0.2, 0.8, 2) * _IMAGE, rng.uniform(-60, 60, 2)
     points = rng.uniform(-100, 100, (size, 2))
     return np.concatenate([centre + points, centre + shift + points @ A.T], axis=1)
 
 
 def _body(scale: float, angle: float, size: int, rng: Rng) -> Floats:
-    """Matches of a cube that is turned and scaled about its centre, and shifted."""
+    """Matches of a cube that is rotated and scaled about its centre, and translated."""
     centre, shift = rng.uniform(-0.6, 0.6, 3), rng.uniform(-0.5, 0.5, 3)
     points = rng.uniform(-0.4, 0.4, (size, 3))
     moved = scale * points @ _rotation(rng.normal(size=3), angle).T
@@ -277,7 +277,7 @@ def _body(scale: float, angle: float, size: int, rng: Rng) -> Floats:
 
 
 def _segments(size: int, rng: Rng, point: Floats | None = None) -> Floats:
-    """Segments with their middles in the image that point to a point, or anywhere."""
+    """Segments with midpoints in the image that point to a given point, or in random directions."""
     middle, half = rng.uniform(0, _IMAGE, (size, 2)), rng.uniform(30, 75, (size, 1))
     angle = rng.uniform(0, 2 * np.pi, size)
     along = np.column_stack([np.cos(angle), np.sin(angle)])

@@ -1,7 +1,7 @@
-"""Readers of the published sets that the paper is measured on.
+"""Loaders of the published data sets of the paper's experiments.
 
-The files are not part of piforest. They are looked for in the folder that the
-environment variable PIFOREST_DATA names, else in piforest's cache folder.
+The files are not part of piforest. They are read from the folder in the environment variable
+PIFOREST_DATA, or from the cache folder of piforest if it is not set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..typing import RandomStateLike
 from ._render import as_bunch
 from .resample import redraw
 
-# Noise of the structured points around their own least-squares structures.
+# The noise of the structured points about the least-squares fits of their structures.
 SYNTHETIC2D = {
     "stair3": ("line", 0.0053),
     "stair4": ("line", 0.0071),
@@ -56,12 +56,12 @@ Geometric Model Fitting", ICCV 2011."""
 
 
 def data_folder() -> Path:
-    """Get the folder where published sets are looked for.
+    """Get the folder that published sets are read from.
 
     Returns
     -------
     Path
-        What PIFOREST_DATA names, else a folder in the user's cache.
+        The folder in PIFOREST_DATA, or a folder in the user's cache.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def data_folder() -> Path:
 
 
 def list_datasets() -> list[str]:
-    """List the published sets that the loaders know, whether or not their files are there.
+    """List the published sets that can be loaded, whether or not their files exist.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def load_synthetic2d(
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Any:
-    """Load one of the paper's seven 2D sets; anomalies are drawn anew.
+    """Load one of the paper's seven 2D sets and add random anomalies.
 
     Only the structured points are published. Anomalies are uniform in their bounding box.
 
@@ -110,21 +110,21 @@ def load_synthetic2d(
     name : str
         The name of the set, such as "circle3"; see `list_datasets`.
     anomaly_share : float, default=0.5
-        Anomalies over all points.
+        The share of anomalies.
     n_samples : int or None, default=None
-        If given, the structured points too are drawn anew, on the published structures and with
-        their noise, so that there are n_samples points in all.
+        If given, the structured points are random, too: they are drawn on the published structures
+        with their noise, so that the set has n_samples points.
     random_state : int, RandomState, Generator or None, default=None
-        The seed of what is drawn.
+        The seed.
     return_X_y : bool, default=False
-        Return (data, target) in place of a Bunch.
+        If True, return (data, target) instead of a Bunch.
     as_frame : bool, default=False
-        pandas objects in place of arrays.
+        If True, return pandas objects instead of arrays.
 
     Returns
     -------
     Bunch
-        data (n, 2); target (n,): 0 for anomalies, else the number of the structure; family;
+        data (n, 2); target (n,), 0 for anomalies, else the number of the structure; family;
         sigma, the noise of the structured points.
 
     Examples
@@ -166,16 +166,16 @@ def load_adelaidermf(name: str, *, return_X_y: bool = False, as_frame: bool = Fa
     name : str
         The name of the pair; see `list_datasets`.
     return_X_y : bool, default=False
-        Return (data, target) in place of a Bunch.
+        If True, return (data, target) instead of a Bunch.
     as_frame : bool, default=False
-        pandas objects in place of arrays.
+        If True, return pandas objects instead of arrays.
 
     Returns
     -------
     Bunch
-        data (n, 4), rows (x1, y1, x2, y2) in pixels; target (n,): 0 for anomalies, else the
+        data (n, 4), rows (x1, y1, x2, y2) in pixels; target (n,), 0 for anomalies, else the
         number of the structure; quality (n,), the score of each SIFT match, and images, both
-        None where they were not published (johnsona, johnsonb); family.
+        None if they were not published (johnsona, johnsonb); family.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def load_adelaidermf(name: str, *, return_X_y: bool = False, as_frame: bool = Fa
 
 
 def data_file(name: str) -> Path:
-    """Where the file of a set is looked for."""
+    """The path of the file of a set."""
     kind = "synthetic2d" if name in SYNTHETIC2D else "adelaidermf"
     suffix = "csv" if name in (*SYNTHETIC2D, *_WITHOUT_IMAGES) else "mat"
     return data_folder() / kind / f"{name}.{suffix}"
@@ -215,13 +215,13 @@ def _read(name: str, reader: Callable[[Path], Any]) -> Any:
         )
     try:
         return reader(path)
-    except Exception as error:  # whatever a broken file makes SciPy or NumPy raise
+    except Exception as error:  # SciPy and NumPy raise many types for a damaged file
         raise ValueError(f"{path} cannot be read, it may be damaged: {error}") from error
 
 
 def _table(path: Path) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # NumPy only warns of a file without rows
+        warnings.simplefilter("error")  # NumPy only warns about a file without rows
         return np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
 
 
@@ -234,7 +234,7 @@ def _from_table(path: Path) -> Bunch:
 def _from_mat(path: Path) -> Bunch:
     content = scipy.io.loadmat(path)
     return Bunch(
-        # Rows 2 and 5 are the ones of homogeneous coordinates.
+        # Rows 2 and 5 are the third homogeneous coordinate, 1.
         data=np.ascontiguousarray(content["data"][[0, 1, 3, 4]].T, np.float64),
         target=content["label"].ravel().astype(np.int64),
         quality=content["score"].ravel().astype(np.float64),

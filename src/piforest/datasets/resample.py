@@ -1,4 +1,4 @@
-"""Points drawn anew on the structures of a set whose points are known."""
+"""Draw new points on the structures of a labelled set."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Rng = np.random.Generator
 def redraw(
     points: Floats, structure: Any, n: int, family: str, noise: float, rng: Rng
 ) -> tuple[Floats, Any]:
-    """n points (n, 2) on the structures of the given ones, and their structures (n,).
+    """Draw n points (n, 2) on the structures of the given points; returns also their labels (n,).
 
-    Every structure keeps its share of the points. A new point lies between two old
-    neighbours along the least-squares line or circle, with normal noise across it.
+    Every structure keeps its share of the points. A new point lies between two neighbouring old
+    points along the least-squares line or circle, with Gaussian noise orthogonal to it.
     """
     labels, counts = np.unique(structure, return_counts=True)
     edges = np.round(n * np.cumsum(counts) / counts.sum()).astype(int)
@@ -75,7 +75,7 @@ def _between(
     noise: float,
     rng: Rng,
 ) -> Floats:
-    """Places drawn uniformly within random gaps between neighbours."""
+    """Positions that are uniform within random gaps between neighbours."""
     at = rng.integers(len(left), size=n)
     t = left[at] + rng.uniform(size=n) * (right[at] - left[at])
     return place(t, rng.normal(0, noise, n))

@@ -129,7 +129,7 @@ def make_circle_scene(
     """
     k = check_integer("n_structures", n_structures, 1)
     angles = 2 * np.pi * np.arange(k) / k
-    # Neighbours in the ring are 1.5 radii apart, so that they cross; one circle stands alone.
+    # Neighbours in the ring are 1.5 radii apart and intersect; a single circle is at the origin.
     ring = 0.75 / np.sin(np.pi / k) if k > 1 else 0.0
     centres = ring * np.column_stack([np.cos(angles), np.sin(angles)])
     circles = [_circle(centre, 1.0, noise) for centre in centres]

@@ -1,10 +1,10 @@
 """Scenes of planes, spheres, cylinders, cones and subspaces among uniform anomalies.
 
-Where rows have normals, those of anomalies have random directions.
+If rows have normals, those of anomalies have random directions.
 
-Surfaces fill more of a box than lines do of a square: with a noise of .01 so many
-anomalies lie on one by chance that even the true spheres or cylinders give a ROC AUC of
-.95 to .99. Hence the smaller noise.
+The default noise is smaller than for lines, because surfaces fill a larger share of their box: with
+a noise of .01 many anomalies lie on a surface by chance, and even the true spheres or cylinders
+reach a ROC AUC of only .95 to .99.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make_planes(
     """
 
     def plane(size: int, rng: Rng) -> Floats:
-        across, up, normal = _turn(rng)
+        across, up, normal = _random_rotation(rng)
         at = rng.uniform(-1, 1, (size, 2))
         off = rng.uniform(-0.5, 0.5) + rng.normal(0, noise, (size, 1))
         return np.asarray(at @ np.stack([across, up]) + off * normal)
@@ -56,8 +56,8 @@ def make_spheres(
 ) -> Drawing:
     """Spheres of random radii with centres in [-1, 1]^3.
 
-    Few uniform samples of four points are of one sphere: of three, `PIF` reaches a ROC AUC of .94,
-    `PreferenceIsolationForest`, which samples locally, .97; of two both reach .98.
+    Few uniform samples of four points lie on one sphere. On three spheres `PIF` reaches a ROC AUC
+    of .94, `PreferenceIsolationForest`, which samples locally, .97; on two both reach .98.
 
     >>> X, y = make_spheres(2, sizes=[80, 40], random_state=0, return_X_y=True)
     >>> X.shape, sorted(set(y.tolist()))
@@ -85,16 +85,16 @@ def make_cylinders(
 ) -> Drawing:
     """Cylinders of length 2 and random radii across [-1, 1]^3.
 
-    Without normals uniform samples of five points are hardly ever of one cylinder among several:
-    `PIF` reaches a ROC AUC of .97 on two cylinders with 30 % anomalies, and .86 on three;
-    `PreferenceIsolationForest`, which samples locally, .98 and .97.
+    Without normals, uniform samples of five points rarely lie on one of several cylinders: `PIF`
+    reaches a ROC AUC of .97 on two cylinders with 30 % anomalies, and .86 on three;
+    `PreferenceIsolationForest`, which samples locally, reaches .98 and .97.
 
     Parameters
     ----------
     normals : bool
-        Rows (x, y, z, nx, ny, nz) with outward unit normals.
+        If True, rows are (x, y, z, nx, ny, nz) with outward unit normals.
     normal_noise : float
-        Standard deviation of each coordinate of a normal, about its error in radians.
+        The standard deviation of each coordinate of a normal, approximately its error in radians.
 
     >>> make_cylinders(2, sizes=60, normals=True, random_state=0).data.shape
     (200, 6)
@@ -103,12 +103,12 @@ def make_cylinders(
     check_not_below_zero("normal_noise", normal_noise)
 
     def cylinder(size: int, rng: Rng) -> Floats:
-        turn, radius = _turn(rng), rng.uniform(0.2, 0.5)
+        turn, radius = _random_rotation(rng), rng.uniform(0.2, 0.5)
         middle = rng.uniform(-0.5, 0.5, 2) @ turn[:2]
         angle, along = rng.uniform(0, 2 * np.pi, size), rng.uniform(-1, 1, (size, 1))
         out = np.column_stack([np.cos(angle), np.sin(angle)]) @ turn[:2]
         points = middle + (radius + rng.normal(0, noise, (size, 1))) * out + along * turn[2]
-        return np.hstack([points, _rough(out, normal_noise, rng)]) if normals else points
+        return np.hstack([points, _add_normal_noise(out, normal_noise, rng)]) if normals else points
 
     return Drawing(cylinder, _XYZ + _NORMAL, _oriented) if normals else Drawing(cylinder, _XYZ)
 
@@ -128,7 +128,7 @@ def make_cones(
     Parameters
     ----------
     normal_noise : float
-        Standard deviation of each coordinate of a normal, about its error in radians.
+        The standard deviation of each coordinate of a normal, approximately its error in radians.
 
     >>> make_cones(2, sizes=60, random_state=0).feature_names
     ['x', 'y', 'z', 'nx', 'ny', 'nz']
@@ -136,14 +136,14 @@ def make_cones(
     check_not_below_zero("normal_noise", normal_noise)
 
     def cone(size: int, rng: Rng) -> Floats:
-        turn, half = _turn(rng), np.radians(rng.uniform(15, 35))
+        turn, half = _random_rotation(rng), np.radians(rng.uniform(15, 35))
         apex = rng.uniform(-0.5, 0.5, 2) @ turn[:2] - turn[2]
         angle, along = rng.uniform(0, 2 * np.pi, size), 2 * np.sqrt(rng.uniform(0, 1, (size, 1)))
         out = np.column_stack([np.cos(angle), np.sin(angle)]) @ turn[:2]
         normal = np.cos(half) * out - np.sin(half) * turn[2]
         points = apex + along * (turn[2] + np.tan(half) * out)
         points = points + rng.normal(0, noise, (size, 1)) * normal
-        return np.hstack([points, _rough(normal, normal_noise, rng)])
+        return np.hstack([points, _add_normal_noise(normal, normal_noise, rng)])
 
     return Drawing(cone, _XYZ + _NORMAL, _oriented)
 
@@ -165,13 +165,13 @@ def make_subspaces(
     Parameters
     ----------
     dimension : int
-        Of each subspace, less than n_features.
+        The dimension of the subspaces, less than n_features.
     n_features : int
-        How many columns.
+        The number of columns.
     affine : bool
-        They go by the origin at distances of up to 1; if not, through it.
+        If True, the distance to the origin is up to 1; if False, it is 0.
     noise : float
-        Standard deviation of each coordinate off the structure, so that the distance from it is
+        The standard deviation of each coordinate orthogonal to the structure; the distance is
         about sqrt(n_features - dimension) times as large.
 
     >>> make_subspaces(2, dimension=3, n_features=10, random_state=0).data.shape
@@ -183,7 +183,7 @@ def make_subspaces(
         raise ValueError(f"dimension must be less than n_features ({d}), got {r}.")
 
     def subspace(size: int, rng: Rng) -> Floats:
-        turn = _turn(rng, d)
+        turn = _random_rotation(rng, d)
         middle = rng.uniform(0, 1) * turn[r] if affine else np.zeros(d)
         off = rng.normal(0, noise, (size, d - r)) @ turn[r:]
         return np.asarray(middle + rng.uniform(-1, 1, (size, r)) @ turn[:r] + off)
@@ -191,8 +191,8 @@ def make_subspaces(
     return Drawing(subspace, [f"x{c + 1}" for c in range(d)])
 
 
-def _turn(rng: Rng, d: int = 3) -> Floats:
-    """(d, d): orthonormal rows, of any direction."""
+def _random_rotation(rng: Rng, d: int = 3) -> Floats:
+    """A random orthogonal matrix (d, d)."""
     return np.asarray(np.linalg.qr(rng.normal(size=(d, d)))[0].T)
 
 
@@ -201,7 +201,7 @@ def _directions(size: int, rng: Rng) -> Floats:
     return np.asarray(way / np.sqrt(np.sum(way**2, axis=1, keepdims=True)))
 
 
-def _rough(normals: Floats, noise: float, rng: Rng) -> Floats:
+def _add_normal_noise(normals: Floats, noise: float, rng: Rng) -> Floats:
     rough = normals + rng.normal(0, noise, normals.shape)
     return np.asarray(rough / np.sqrt(np.sum(rough**2, axis=1, keepdims=True)))
 

@@ -1,8 +1,7 @@
-"""Two pictures of a synthetic scene, with true and false matches between them.
+"""Two images of a synthetic scene, with true and false matches between them.
 
-Textured rectangles in space, seen by a pinhole camera before and after it, or
-they, moved. Everything is drawn here, so that what is about images can be shown
-and tested without any download.
+The scene consists of textured rectangles in space, seen by a pinhole camera before and after the
+camera or the rectangles move. Examples and tests with images then need no download.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def make_plane_pair(
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Any:
-    """A wall of planes seen from two places: matches of each plane obey one homography.
+    """A wall of planes seen from two positions: matches of each plane satisfy one homography.
 
     Rows are (x1, y1, x2, y2) in pixels; both ends of an anomaly are uniform in their images. The
     Bunch also has images, two arrays (480, 640, 3).
@@ -84,7 +83,7 @@ def make_motion_pair(
     return_X_y: bool = False,
     as_frame: bool = False,
 ) -> Any:
-    """Boxes that move on their own: matches of each box obey one fundamental matrix.
+    """Boxes that move independently: matches of each box satisfy one fundamental matrix.
 
     Rows and images are as in `make_plane_pair`.
 
@@ -107,7 +106,7 @@ def make_motion_pair(
 
 
 def _box(centre: Floats, side: float, rng: Rng) -> list[_Patch]:
-    """The three faces of a cube that a camera in front and above sees."""
+    """The three faces of a cube that are visible from the front and above."""
     turn = _rotation([1, 0, 0], rng.uniform(0.4, 0.6)) @ _rotation([0, 1, 0], rng.uniform(0.5, 1.0))
     x, y, z = side * turn.T
     left = centre - (x + y + z) / 2
@@ -142,7 +141,7 @@ def _pair(
 
 
 def _render(patches: list[_Patch]) -> tuple[NDArray[np.uint8], Floats]:
-    """A picture, and how far away what each pixel shows is."""
+    """An image and the depth of each pixel."""
     y, x = np.mgrid[:_HEIGHT, :_WIDTH]
     pixels = np.stack([x.ravel(), y.ravel(), np.ones(x.size)])
     depth = np.full(x.size, np.inf)
@@ -165,25 +164,25 @@ def _render(patches: list[_Patch]) -> tuple[NDArray[np.uint8], Floats]:
 
 
 def _matches(before: list[_Patch], after: list[_Patch], depths: Any, size: int, rng: Rng) -> Floats:
-    """`size` points of a structure that both pictures show, as rows (x1, y1, x2, y2)."""
+    """`size` points of a structure that are visible in both images, rows (x1, y1, x2, y2)."""
     areas = np.array([np.linalg.norm(np.cross(p.across, p.down)) for p in before])
     found: list[Floats] = []
     for _ in range(1000):
         face = rng.choice(len(before), p=areas / areas.sum())
         uv = rng.uniform(0.03, 0.97, (10 + size // 4, 2))
         ends, seen = zip(
-            *(_seen(side[face], uv, depth) for side, depth in zip((before, after), depths))
+            *(_project(side[face], uv, depth) for side, depth in zip((before, after), depths))
         )
         rows = np.concatenate(ends, axis=1)[seen[0] & seen[1]]
-        # A few from each drawn face, so that all visible faces take part.
+        # A few from each face, so that all visible faces contribute.
         found.append(rows[: 1 + size // 20])
         if sum(map(len, found)) >= size:
             return np.concatenate(found)[:size]
-    raise ValueError("a structure can hardly be seen in both pictures; use another random_state.")
+    raise ValueError("a structure is hardly visible in both images; use another random_state.")
 
 
-def _seen(patch: _Patch, uv: Floats, depth: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Where points of a patch are in the picture, and which of them it shows."""
+def _project(patch: _Patch, uv: Floats, depth: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The image coordinates of points of a patch, and a mask of the visible points."""
     points = patch.corner + uv[:, :1] * patch.across + uv[:, 1:] * patch.down
     image = points @ _CAMERA.T
     ends = image[:, :2] / image[:, 2:]
@@ -194,7 +193,7 @@ def _seen(patch: _Patch, uv: Floats, depth: Floats) -> tuple[Floats, NDArray[np.
 
 
 def _texture(rng: Rng) -> Floats:
-    """Noise at several scales and spots, in a random hue: something to match."""
+    """A random texture with features to match: noise at several scales, and spots."""
     grey = np.zeros((_TEXTURE, _TEXTURE))
     for cells in (4, 16, 64):
         grid = rng.normal(size=(cells + 1, cells + 1))

@@ -20,7 +20,8 @@ from .._registry import Registry
 from .._validation import check_positive
 from ..protocols import Floats, ModelFamily, RowLayout
 from ._family import Family, Scene
-from ._null import null_by_layout
+from ._null import marginal_by_layout, null_by_layout
+from ._refits import Frame
 
 if TYPE_CHECKING:
     from .functions import from_functions
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Family",
+    "Frame",
     "LearnedFamily",
     "Scene",
     "from_functions",
@@ -111,7 +113,7 @@ def get_family(name: str, **options: Any) -> ModelFamily:
 
 
 def resolve_family(family: Any) -> ModelFamily:
-    """A name, or an object that follows the protocol."""
+    """Return the family of a name; check an object against the protocol."""
     if isinstance(family, str):
         return get_family(family)
     missing = [
@@ -130,8 +132,9 @@ def resolve_family(family: Any) -> ModelFamily:
 
 
 def resolve_families(family: Any) -> list[tuple[ModelFamily, float]]:
-    """Families and their shares of the models: one family, or a list of families, or of
-    (family, share) pairs.
+    """Return families and their shares of the models, which sum to 1.
+
+    `family` is a family, a list of families, or a list of (family, share) pairs.
 
     >>> [(each.name, share) for each, share in resolve_families(["line", ("circle", 3)])]
     [('line', 0.25), ('circle', 0.75)]
@@ -152,30 +155,33 @@ def resolve_families(family: Any) -> list[tuple[ModelFamily, float]]:
 
 
 def extent(family: ModelFamily, X: Floats) -> float:
-    """A robust size of the data in the units of the residuals: the family's own, or `spread`."""
+    """Return a robust size of the data in the units of the residuals.
+
+    This is `family.extent(X)` if the family defines it, otherwise `robust_size(X)`.
+    """
     own = getattr(family, "extent", None)
     if own is not None:
         return check_positive(f"extent of family {family.name!r}", float(own(X)))
-    return spread(X)
+    return robust_size(X)
 
 
-def spread(X: Floats) -> float:
-    """A robust size of the data.
+def robust_size(X: Floats) -> float:
+    """Return a robust size of the data.
 
-    From the median distance between two of at most 500 points, the standard deviation
-    of a column if the points were uniform in a cube. Far points do not move it, and it
-    does not depend on the axes. Where half of the points are one, the standard
-    deviation itself.
+    The median distance between two of at most 500 points is converted to the standard
+    deviation of a column, as if the points were uniform in a cube. The result is robust to
+    outliers and invariant under rotations. If at least half of the points coincide, the
+    standard deviation of the columns is returned.
     """
     d = X.shape[1]
     some = X[choose(Stream(0).child("extent"), len(X), 500)]
-    # The last factor is that of two uniform points of a d-cube, to one per cent.
+    # The last factor converts the distance of two uniform points in a d-cube; its error is 1 %.
     size = float(np.median(pdist(some))) / np.sqrt(2 * d) * (1 + 0.39 * d**-1.5)
     return size if size > 0 else float(np.sqrt(np.mean(np.var(X, axis=0))))
 
 
 def layout_of(family: ModelFamily) -> RowLayout:
-    """Get the row layout of a family: what its columns are.
+    """Get the row layout of a family: the meaning of its columns.
 
     Parameters
     ----------
@@ -184,7 +190,7 @@ def layout_of(family: ModelFamily) -> RowLayout:
     Returns
     -------
     RowLayout
-        That of points in any number of columns if the family declares none.
+        Points with any number of columns if the family declares no layout.
 
     Examples
     --------
@@ -197,25 +203,27 @@ def layout_of(family: ModelFamily) -> RowLayout:
 
 
 def null_rows(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Floats:
-    """Rows like those of X, but without structure: by the family's own `null_rows`, else by its
-    layout.
+    """Draw rows that resemble those of X, but have no structure.
 
-    - matches: the place in one image or cloud with that of another row in the other;
-    - tables: the features of one row with the target of another;
-    - segments: turned about their midpoint by a random angle;
+    The rows come from the family's own `null_rows` if it defines one. Otherwise they depend on
+    the row layout:
+
+    - matches: the position in one image or cloud is paired with that of another row;
+    - tables: the features of one row are paired with the target of another row;
+    - segments: each segment is rotated about its midpoint by a random angle;
     - points: uniform in the box that holds 98 % of each column; normals have random directions.
 
     Parameters
     ----------
     family : ModelFamily
-        What the rows are for.
+        The family that the rows are drawn for.
     X : array (n_samples, d)
         Rows of the data.
     n : int
-        How many rows to return. Where they are made from rows of X, each of these is taken once
-        before any is taken again.
+        The number of rows. If they are made from rows of X, each row of X is used once before
+        any is used again.
     stream : Stream
-        What the result depends on besides X and n.
+        The source of randomness.
 
     Returns
     -------
@@ -236,7 +244,29 @@ def null_rows(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Floats:
     return null_by_layout(layout_of(family), X, n, stream)
 
 
-# What custom families are made with, imported when first used.
+def has_own_null(family: ModelFamily) -> bool:
+    """Return whether null rows of the family are neither uniform nor rows of X with exchanged
+    columns: counts in narrow bands are then compared with them, too."""
+    own = getattr(type(family), "null_rows", None)
+    return layout_of(family).kind == "segments" or own not in (None, Family.null_rows)
+
+
+def marginal_rows(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Floats:
+    """Draw rows whose columns have the distributions of those of X, but are independent.
+
+    For points, each column comes from a different row of X. If the residuals of the family do
+    not change with rotations, the columns are also scaled to the largest spread of any: points
+    about an axis of the data are a structure like those about any other line. Rows of all other
+    layouts, and of families with `null_rows` of their own, are those of `null_rows`.
+    """
+    own = getattr(type(family), "null_rows", None)
+    if own not in (None, Family.null_rows):
+        return null_rows(family, X, n, stream)
+    isotropic = "rotation" in family.symmetries
+    return marginal_by_layout(layout_of(family), X, n, stream, isotropic=isotropic)
+
+
+# Constructors of custom families, imported on first use.
 _MAKERS = {
     "LearnedFamily": "piforest.families.learned",
     "from_functions": "piforest.families.functions",

@@ -1,12 +1,12 @@
-"""A `formula` as compiled code.
+"""Compile a `formula` with numba.
 
-The formula is called once, with symbols in place of columns. What it does with them is a list of
-operations on single numbers, in the order of the formula, which becomes the body of one loop over
-rows and models. No operation is left out, moved or merged with another, so that the compiled code
-gives the bits that NumPy gives.
+The formula is traced: it is called once, with symbols in place of columns, and each operation on a
+symbol is recorded. The recorded operations become the body of one loop over rows and models. No
+operation is removed, reordered or fused with another, so the compiled code returns the same bits
+as NumPy.
 
 A formula over many columns would take seconds to compile, and one loop would read too many arrays
-at once. Its operations are carried out one after the other, by `piforest._kernels.tape`.
+at once. `piforest._kernels.tape` interprets the operations of such a formula one by one.
 """
 
 from __future__ import annotations
@@ -25,37 +25,38 @@ from .._kernels.jit import jit
 from ..protocols import Floats
 from ._tape import run, tape_of
 
-# So many operations compile in half a second, and a loop over more columns of parameters is
-# slower than one loop an operation: up to lines in 21 columns, hyperplanes in 32, spheres in 49.
+# Above these limits compilation takes more than half a second, and one loop over all columns of
+# parameters is slower than one loop for each operation. Compiled are lines in up to 21 columns,
+# hyperplanes in up to 32 and spheres in up to 49.
 _OPERATIONS, _COLUMNS = 150, 64
 _LOCK = threading.Lock()
 
 
 class Operation(NamedTuple):
-    """A function of earlier values; "x", "theta" and "number" are no functions but given."""
+    """A function of earlier values, or an input: "x", "theta" or "number"."""
 
     name: str
     places: tuple[int, ...] = ()
     value: float = 0.0
-    """which column, or which number"""
+    """the column of "x" or "theta", or the value of "number" """
 
 
 class Symbol:
-    """A value of a formula: where it stands in the list of operations."""
+    """A value of a formula, given by its position in the list of operations."""
 
-    __array_ufunc__ = None  # a NumPy number leaves the operation to the symbol
+    __array_ufunc__ = None  # NumPy scalars then defer to the operators of this class
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, operations: list[Operation], operation: Operation) -> None:
         self.operations, self.place = operations, len(operations)
         operations.append(operation)
 
-    def then(self, name: str, *values: Any) -> Symbol:
-        """The value of an operation on values, of which this symbol is one."""
-        places = tuple(self.place_of(value) for value in values)
+    def record(self, name: str, *values: Any) -> Symbol:
+        """Record an operation on values, one of which is this symbol; return its result."""
+        places = tuple(self.position_of(value) for value in values)
         return Symbol(self.operations, Operation(name, places))
 
-    def place_of(self, value: Any) -> int:
+    def position_of(self, value: Any) -> int:
         if isinstance(value, Symbol):
             return value.place
         if not isinstance(value, numbers.Real):
@@ -63,43 +64,43 @@ class Symbol:
         return Symbol(self.operations, Operation("number", (), float(value))).place
 
     def __radd__(self, other: Any) -> Symbol:
-        # Python's sum starts from the integer 0, which no column has to be added to.
-        return self if type(other) is int and other == 0 else self.then("+", other, self)
+        # Python's sum starts from the integer 0; adding it would be a useless operation.
+        return self if type(other) is int and other == 0 else self.record("+", other, self)
 
     def __neg__(self) -> Symbol:
-        return self.then("*", self, -1.0)
+        return self.record("*", self, -1.0)
 
     def __abs__(self) -> Symbol:
-        return self.then("abs", self)
+        return self.record("abs", self)
 
     def __lt__(self, other: Any) -> Symbol:
-        return self.then(">", other, self)
+        return self.record(">", other, self)
 
     def __le__(self, other: Any) -> Symbol:
-        return self.then(">=", other, self)
+        return self.record(">=", other, self)
 
     def __ne__(self, other: object) -> Symbol:  # type: ignore[override]
-        return ~self.then("==", self, other)
+        return ~self.record("==", self, other)
 
     def __and__(self, other: Any) -> Symbol:
-        return self.then("where", self, other, self)
+        return self.record("where", self, other, self)
 
     def __or__(self, other: Any) -> Symbol:
-        return self.then("where", self, self, other)
+        return self.record("where", self, self, other)
 
     def __invert__(self) -> Symbol:
-        return self.then("==", self, 0.0)
+        return self.record("==", self, 0.0)
 
     def __bool__(self) -> bool:
         raise TypeError("a formula decides by `where`")
 
 
 def _forward(name: str) -> Any:
-    return lambda self, other: self.then(name, self, other)
+    return lambda self, other: self.record(name, self, other)
 
 
 def _reflected(name: str) -> Any:
-    return lambda self, other: self.then(name, other, self)
+    return lambda self, other: self.record(name, other, self)
 
 
 for _name, _member in zip(("+", "-", "*", "/", ">", ">=", "=="),
@@ -109,22 +110,25 @@ for _name, _member in zip(("+", "-", "*", "/", ">", ">=", "=="),
         setattr(Symbol, f"__r{_member}__", _reflected(_name))
 
 
-# What formulas take from numpy and torch.
+# The functions of the namespace `xp` that can be traced.
 _NAMESPACE = SimpleNamespace(
-    sqrt=lambda value: value.then("sqrt", value),
-    where=lambda condition, yes, no: condition.then("where", condition, yes, no),
+    sqrt=lambda value: value.record("sqrt", value),
+    where=lambda condition, yes, no: condition.record("where", condition, yes, no),
 )
 
 
 def operations_of(formula: Callable[..., Any], d: int, p: int) -> list[Operation] | None:
-    """What a formula of d columns and p parameters does; the last operation gives the residual.
-    None if it does something else than arithmetic, comparisons, `abs`, `sqrt` and `where`."""
+    """Trace a formula of d columns and p parameters; the last operation returns the residual.
+
+    Returns None if the formula uses anything but arithmetic, comparisons, `abs`, `sqrt` and
+    `where`.
+    """
     done: list[Operation] = []
     x = [Symbol(done, Operation("x", (), k)) for k in range(d)]
     theta = [Symbol(done, Operation("theta", (), k)) for k in range(p)]
     try:
         result = formula(x, theta, _NAMESPACE).place
-    except Exception:  # if it is a mistake, NumPy will name it
+    except Exception:  # if the formula is wrong, its evaluation by NumPy raises the error
         return None
     needed = {result}
     for place in range(result, -1, -1):
@@ -135,7 +139,7 @@ def operations_of(formula: Callable[..., Any], d: int, p: int) -> list[Operation
 
 
 def compiled(formula: Callable[..., Any], d: int, p: int) -> Callable[..., None] | None:
-    """A function (X (n, d), theta (p, m), out (n, m)); None for what cannot be compiled."""
+    """Return a function (X (n, d), theta (p, m), out (n, m)), or None if it cannot be compiled."""
     operations = operations_of(formula, d, p)
     if operations is None:
         return None
@@ -153,8 +157,11 @@ _TEXTS = {
 
 
 def source_of(operations: list[Operation]) -> tuple[str, Floats]:
-    """A loop as Python code, and its constants: numbers such as a weight, of which each would
-    else be compiled anew."""
+    """Return the loop as Python code, and its constants.
+
+    Constants are arguments of the loop, so that another value of an option, such as a weight,
+    does not compile it again.
+    """
     names: list[str] = []
     of_row: list[bool] = []
     lines: dict[bool, list[str]] = {True: [], False: []}
@@ -183,14 +190,17 @@ def source_of(operations: list[Operation]) -> tuple[str, Floats]:
 
 
 def _kernel(source: str) -> Any:
-    with _LOCK:  # threads that need it at the same time compile it once
-        return _made(source)
+    with _LOCK:  # threads that need the same loop compile it once
+        return _compile_source(source)
 
 
 @cache
-def _made(source: str) -> Any:
-    """Compiled on first use. The code stands in no file, so it is cached as a function of this
-    one, under a name that its text determines: another formula is another function."""
+def _compile_source(source: str) -> Any:
+    """Compile the source on first use.
+
+    The source is in no file. numba caches it on disk as a function of this file; its name contains
+    a hash of the source, so that each formula has its own entry.
+    """
     name = f"residuals_{hashlib.sha256(source.encode()).hexdigest()[:16]}"
     namespace: dict[str, Any] = {"__name__": __name__, "sqrt": np.sqrt, "inf": np.inf}
     exec(compile(f"def {name}{source}", __file__, "exec"), namespace)

@@ -1,4 +1,4 @@
-"""What a family declares: rows, scene, and a base class for the rest."""
+"""Row layouts, synthetic scenes and the base class of families."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._random import Stream
-from ..protocols import Floats, RowLayout
+from ..protocols import Columns, Floats, RowLayout
 from ..typing import RandomStateLike
-from ._formula import compiled_formula, residuals_of
+from ._formula import chart_dimension, compiled_coordinate, compiled_formula, residuals_of
 from ._null import null_by_layout
 
 PLANE = RowLayout("points", ("x", "y"))
@@ -30,17 +30,17 @@ class Scene:
     Parameters
     ----------
     maker : str or function
-        A function of `piforest.datasets`, by its name, or one with the same options.
+        The name of a function of `piforest.datasets`, or a function with the same options.
     n_structures : int
-        How many structures the scene holds.
+        The number of structures in the scene.
     about : str
-        What they are, for captions.
+        A short description of the structures, for captions.
     options : mapping
-        Other options of the maker; 40 % of the rows are anomalies without `anomaly_share`.
+        Further options of the maker. `anomaly_share` is 0.4 if it is not given.
     columns : tuple of int or None
-        Which columns are drawn; None: all.
-    spread : float
-        sigma over the noise, where residuals are made of several coordinates.
+        The columns that plots show. If None, all columns.
+    sigma_ratio : float
+        The ratio of sigma to the noise, for residuals that combine several coordinates.
 
     Examples
     --------
@@ -55,11 +55,11 @@ class Scene:
     about: str
     options: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[int, ...] | None = None
-    spread: float = 1.0
+    sigma_ratio: float = 1.0
 
     @property
     def function(self) -> Callable[..., Any]:
-        """What draws the scene."""
+        """The function that draws the scene."""
         if callable(self.maker):
             return self.maker
         from .. import datasets
@@ -68,17 +68,17 @@ class Scene:
         return function
 
     def make(self, random_state: RandomStateLike = None, **changes: Any) -> Any:
-        """The data set, a Bunch with data, target and sigma; `changes` replace options."""
+        """Draw the data set, a Bunch with data, target and sigma; `changes` override options."""
         usual = {"n_structures": self.n_structures, "anomaly_share": 0.4}
         options = {**usual, **self.options, **changes}
         made = self.function(random_state=random_state, **options)
         noise = options.get("noise", signature(self.function).parameters["noise"].default)
         made.setdefault("sigma", noise)
-        made["sigma"] *= self.spread
+        made["sigma"] *= self.sigma_ratio
         return made
 
     def on_one_model(self, n: int = 40, random_state: RandomStateLike = 0) -> Floats:
-        """(n, d) rows that lie exactly on one model."""
+        """Draw n rows that lie exactly on one model."""
         options = {"n_structures": 1, "sizes": n, "anomaly_share": 0.0}
         parameters = signature(self.function).parameters
         noises = {name: 0.0 for name in parameters if name.endswith("noise")}
@@ -86,26 +86,30 @@ class Scene:
 
 
 class Family:
-    """A family whose residuals are given by one formula, for the CPU and for other devices.
+    """Base class of families whose residuals are given by one formula, for all devices.
 
-    A subclass has `name`, `n_points` (of a minimal sample), `solve` and `formula`, and replaces
-    what does not hold for it of the rest. See `piforest.protocols.ModelFamily`.
+    A subclass defines `name`, `n_points` (the size of a minimal sample), `solve` and `formula`,
+    and overrides other members where necessary. See `piforest.protocols.ModelFamily`.
 
-    On the CPU a formula of arithmetic, comparisons, `abs`, `xp.sqrt` and `xp.where` is compiled;
-    one that needs more is evaluated by NumPy.
+    On the CPU, a formula is compiled if it uses arithmetic, comparisons, `abs`, `xp.sqrt` and
+    `xp.where` only; any other formula is evaluated by NumPy.
     """
 
     name: ClassVar[str]
     n_points: ClassVar[int]
+    # Whether the first coordinate of the chart is periodic, from 0 to 4.
+    chart_wraps: ClassVar[bool] = False
+    # Whether models are refitted to their bands, if there are `lift` and `refit`.
+    refits_bands: ClassVar[bool] = True
 
     @property
     def layout(self) -> RowLayout:
-        """What the columns of a row are."""
+        """The meaning of the columns."""
         return RowLayout()
 
     @property
     def n_features(self) -> int | None:
-        """The number of columns; None for any."""
+        """The number of columns, or None if any number is allowed."""
         return None if self.layout.columns is None else len(self.layout.columns)
 
     @property
@@ -115,7 +119,7 @@ class Family:
 
     @property
     def symmetries(self) -> frozenset[str]:
-        """What the residuals are invariant under."""
+        """The transformations that leave the residuals unchanged."""
         return frozenset({"translation", "rotation", "scale"})
 
     @property
@@ -124,7 +128,7 @@ class Family:
         return None
 
     def sample_size(self, d: int) -> int:
-        """Points of a minimal sample in d columns."""
+        """The number of points in a minimal sample, for d columns."""
         return self.n_points
 
     def codimension(self, d: int) -> int:
@@ -132,7 +136,7 @@ class Family:
         return 1
 
     def residuals(self, X: Floats, params: Floats) -> Any:
-        """(n, d), (m, p) to distances (n, m); tensors to tensors on their own device."""
+        """Distances (n, m) of rows (n, d) to models (m, p). Tensors stay on their device."""
         if not isinstance(X, np.ndarray):
             return residuals_of(self, X, params)
         prepared = getattr(self, "prepared", None)
@@ -144,6 +148,23 @@ class Family:
         fast(np.ascontiguousarray(X, np.float64), theta, out)
         return out
 
+    def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
+        """The position of points on models: one or two coordinates, with the operations of
+        formulas. Empty if models of the family are not bounded."""
+        return ()
+
+    def coordinates(self, X: Floats, params: Floats) -> list[Floats]:
+        """The coordinates of the chart, each (n, m), of rows (n, d) and models (m, p)."""
+        prepared = getattr(self, "prepared", None)
+        theta = np.ascontiguousarray((params if prepared is None else prepared(params)).T)
+        d, p = X.shape[1], len(theta)
+        found = []
+        for number in range(chart_dimension(self, d, p)):
+            out = np.empty((len(X), len(params)))
+            compiled_coordinate(self, d, p, number)(np.ascontiguousarray(X, np.float64), theta, out)
+            found.append(out)
+        return found
+
     def null_rows(self, X: Floats, n: int, stream: Stream) -> Floats:
-        """(n, d) rows like those of X, but without structure."""
+        """Draw n rows that resemble those of X, but have no structure."""
         return null_by_layout(self.layout, X, n, stream)

@@ -1,14 +1,14 @@
-"""Cylinders through five points: up to six.
+"""Solve for the cylinders through five points, of which there are at most six.
 
-With the first point as origin and the ways a_i to the others, a cylinder of axis direction u
-(|u| = 1) through the origin with its axis through c (c . u = 0) goes through a_i where
+The first point is the origin; a_i are the vectors to the others. A cylinder through the origin,
+with axis direction u (|u| = 1) and its axis through c (c . u = 0), contains a_i if
 
     2 a_i . c = q_i(u),    q_i(u) = |a_i|^2 |u|^2 - (a_i . u)^2.
 
-Three of these give c = B q(u) / 2, B the inverse of the matrix with the rows a_i. What is
-left is the fourth, a conic in u, and c . u = 0, a cubic: they meet in six directions. The
-conic is brought to its axes and run along by an angle; on it the cubic is a trigonometric
-polynomial of degree 3, whose roots are bracketed on a grid and refined.
+Three of these equations give c = B q(u) / 2, where B is the inverse of the matrix with rows a_i.
+The fourth is a conic in u, and c . u = 0 is a cubic: they intersect in six directions. The conic
+is transformed to its principal axes and parametrised by an angle. The cubic is then a
+trigonometric polynomial of degree 3, whose roots are bracketed on a grid and refined.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .._kernels.jit import jit
 from ..protocols import Floats
 from ._oriented import cross
 
-# In units of the longest way: a tetrahedron, a conic or a circle that is smaller than this is
-# flat, vanishes or is a line, and determines nothing.
+# Relative to the longest vector. Below it a tetrahedron is flat, a conic vanishes or a circle is
+# a line, and the sample is degenerate.
 FLAT = 1e-6
-# A cylinder that misses one of its points by more than this came out of rounding.
+# A cylinder that misses one of its points by more than this is a rounding error.
 MISS = 1e-7
-# One root within a step of the grid shows by the signs at its ends, two by where the polynomial
-# turns; three are missed, which costs less than one cylinder in a hundred.
+# One root within a grid step changes the sign, two change the sign of the derivative. Three roots
+# within a step are missed, which costs less than one cylinder in a hundred.
 _STEPS = 24
 
 
@@ -45,13 +45,13 @@ _GRID = _waves(2 * np.pi * np.arange(_STEPS + 1) / _STEPS)
 
 @jit
 def cylinders(samples, params, valid):  # type: ignore[no-untyped-def]
-    """samples (s, 5, 3) to params (s, 6, 7), a point, a direction and a radius, thinnest first;
-    valid (s, 6). O(s)."""
+    """Fill params (s, 6, 7), a point, a direction and a radius in ascending order of the radius,
+    and valid (s, 6) from samples (s, 5, 3). O(s)."""
     A, B, M, V = np.empty((4, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     values, wave, slope = np.empty(7), np.empty(7), np.empty(7)
     roots, u = np.empty(6), np.empty(3)
     for i in range(samples.shape[0]):
-        size = _ways(samples[i], A)
+        size = _differences(samples[i], A)
         if size == 0.0 or not _base(A, B):
             continue
         if not _conic(A, B, M):
@@ -74,15 +74,16 @@ def cylinders(samples, params, valid):  # type: ignore[no-untyped-def]
         for k in range(_roots(wave, slope, roots)):
             _direction(V, np.cos(roots[k]), np.sin(roots[k]), u)
             if _cylinder(A, u, params[i, found]):
-                _back(samples[i], size, params[i, found])
+                _rescale(samples[i], size, params[i, found])
                 valid[i, found] = True
-                _in_order(params[i], found)
+                _insert_sorted(params[i], found)
                 found += 1
 
 
 @jit
-def _ways(points, A):  # type: ignore[no-untyped-def]
-    """A (4, 3): from the first point to the others, in units of the longest, which it returns."""
+def _differences(points, A):  # type: ignore[no-untyped-def]
+    """Fill A (4, 3): vectors from the first point to the others, relative to the longest, whose
+    length is returned."""
     longest = 0.0
     for a in range(4):
         square = 0.0
@@ -100,7 +101,7 @@ def _ways(points, A):  # type: ignore[no-untyped-def]
 
 @jit
 def _base(A, B):  # type: ignore[no-untyped-def]
-    """Put the way last without which the other three span most; B their inverse."""
+    """Order the vectors so that the first three have the largest volume; B is their inverse."""
     most, last = 0.0, -1
     for a in range(4):
         r, s, t = (a + 1) % 4, (a + 2) % 4, (a + 3) % 4
@@ -129,7 +130,7 @@ def _square(A, a):  # type: ignore[no-untyped-def]
 
 @jit
 def _conic(A, B, M):  # type: ignore[no-untyped-def]
-    """u' M u = q_4(u) - a_4 . B q(u). False if it vanishes."""
+    """Fill M: u' M u = q_4(u) - a_4 . B q(u). Returns False if it vanishes."""
     trace = _square(A, 3)
     for r in range(3):
         for c in range(3):
@@ -150,7 +151,7 @@ def _conic(A, B, M):  # type: ignore[no-untyped-def]
 
 @jit
 def _eigen(M, V):  # type: ignore[no-untyped-def]
-    """Jacobi's rotations: M (3, 3) becomes diagonal, the columns of V are its directions."""
+    """Jacobi eigenvalue algorithm: M (3, 3) becomes diagonal, V has the eigenvectors as columns."""
     for r in range(3):
         for c in range(3):
             V[r, c] = 1.0 if r == c else 0.0
@@ -180,8 +181,8 @@ def _eigen(M, V):  # type: ignore[no-untyped-def]
 
 @jit
 def _axes(M, V):  # type: ignore[no-untyped-def]
-    """Scale the columns of V so that V (cos, sin, 1) runs along the conic; the eigenvalue whose
-    sign differs from the other two is last. False if none does: the conic has no real point."""
+    """Scale the columns of V so that V (cos, sin, 1) parametrises the conic; the eigenvalue whose
+    sign differs from the other two is last. False if all signs agree: no real point."""
     positive = 0
     for k in range(3):
         positive += 1 if M[k, k] > 0.0 else 0
@@ -193,7 +194,7 @@ def _axes(M, V):  # type: ignore[no-untyped-def]
             odd = k
     last, longest = abs(M[odd, odd]), 1.0
     for k in range(3):
-        # The product of two lines, where one is 0, is run along as a long ellipse.
+        # If an eigenvalue is 0, the conic is a pair of lines; treat it as a long ellipse.
         ratio = abs(M[k, k]) if abs(M[k, k]) > 1e-16 * last else 1e-16 * last
         scale = 1.0 if k == odd else np.sqrt(last / ratio)
         longest = scale if scale > longest else longest
@@ -235,7 +236,7 @@ def _at(wave, angle):  # type: ignore[no-untyped-def]
 
 @jit
 def _root(wave, slope, low, high, at_low):  # type: ignore[no-untyped-def]
-    """The root between two angles of different sign: Newton's steps, halves where they leave."""
+    """The root between two angles of different sign: Newton's method with bisection."""
     angle = (low + high) / 2
     for _ in range(60):
         value = _at(wave, angle)
@@ -264,7 +265,7 @@ def _on_grid(wave, k):  # type: ignore[no-untyped-def]
 
 @jit
 def _roots(wave, slope, roots):  # type: ignore[no-untyped-def]
-    """The roots of a trigonometric polynomial of degree 3 on the circle; how many."""
+    """Fill roots with those of a trigonometric polynomial of degree 3; returns their number."""
     count = 0
     curve = np.empty(7)
     curve[0] = 0.0
@@ -292,10 +293,10 @@ def _roots(wave, slope, roots):  # type: ignore[no-untyped-def]
 
 @jit
 def _cylinder(A, u, theta):  # type: ignore[no-untyped-def]
-    """theta (7,) in units of the sample, from a direction; False if the cylinder misses a point.
+    """Fill theta (7,), in units of the sample, for a direction; False if a point is missed.
 
-    The circle in which it cuts a plane across goes through the origin and the two projected
-    points that span most.
+    The cross-section is the circle through the origin and the two projected points that span the
+    largest area with it.
     """
     length = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
     P, along = np.empty((4, 3)), np.empty(4)
@@ -318,7 +319,7 @@ def _cylinder(A, u, theta):  # type: ignore[no-untyped-def]
                 most, one, two = area, a, b
     if not abs(most) > FLAT * widest or not widest > FLAT * FLAT:
         return False
-    # c with 2 P_one . c = |P_one|^2 and the same for two: by the ways turned by a right angle.
+    # c solves 2 P_one . c = |P_one|^2 and the same for two, by vectors rotated by 90 degrees.
     f, g = _square(P, one) / (2 * most), _square(P, two) / (2 * most)
     ox, oy, oz = cross(P[two, 0], P[two, 1], P[two, 2], u[0], u[1], u[2])
     tx, ty, tz = cross(u[0], u[1], u[2], P[one, 0], P[one, 1], P[one, 2])
@@ -328,7 +329,7 @@ def _cylinder(A, u, theta):  # type: ignore[no-untyped-def]
         dx, dy, dz = P[a, 0] - x, P[a, 1] - y, P[a, 2] - z
         if not abs(np.sqrt(dx * dx + dy * dy + dz * dz) - radius) <= MISS:
             return False
-    # The point of the axis beside the middle of the sample, from where lengths are measured.
+    # The point of the axis nearest to the centre of the sample.
     middle = (along[0] + along[1] + along[2] + along[3]) / 5
     theta[0] = x + middle * u[0]
     theta[1] = y + middle * u[1]
@@ -338,16 +339,16 @@ def _cylinder(A, u, theta):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _back(points, size, theta):  # type: ignore[no-untyped-def]
-    """To the units of the data."""
+def _rescale(points, size, theta):  # type: ignore[no-untyped-def]
+    """Convert theta to the units of the data, in place."""
     for c in range(3):
         theta[c] = theta[c] * size + points[0, c]
     theta[6] *= size
 
 
 @jit
-def _in_order(params, at):  # type: ignore[no-untyped-def]
-    """Move row `at` up to its place: the rows before it are in order of the radius."""
+def _insert_sorted(params, at):  # type: ignore[no-untyped-def]
+    """Insert row `at` into the rows before it, which are sorted by radius."""
     while at > 0 and params[at, 6] < params[at - 1, 6]:
         for c in range(7):
             params[at, c], params[at - 1, c] = params[at - 1, c], params[at, c]

@@ -1,4 +1,4 @@
-"""Residuals by a family's `formula`: compiled for NumPy arrays, on their own device for tensors."""
+"""Evaluate the `formula` of a family: compiled for NumPy arrays, on their device for tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..protocols import Floats
 
 
 def prepared_params(family: Any, params: Any) -> Floats:
-    """(m, p) to (m, p'), on the host: what `formula` takes the columns of."""
+    """Apply `family.prepared` if it is defined: (m, p) to (m, p'), the columns of `formula`."""
     if is_tensor(params):
         params = params.detach().cpu().numpy()
     params = np.asarray(params, np.float64)
@@ -23,15 +23,33 @@ def prepared_params(family: Any, params: Any) -> Floats:
 
 @lru_cache(maxsize=256)
 def compiled_formula(family: Any, d: int, p: int) -> Callable[..., None] | None:
-    """A function (X (n, d), theta (p, m), out (n, m)); None for what cannot be compiled."""
-    from ._compile import compiled  # not before it is needed: it imports numba
+    """Return a function (X (n, d), theta (p, m), out (n, m)), or None if it cannot be compiled."""
+    from ._compile import compiled  # a late import, because it imports numba
 
     return compiled(family.formula, d, p)
 
 
+@lru_cache(maxsize=256)
+def compiled_coordinate(family: Any, d: int, p: int, number: int) -> Callable[..., None]:
+    """`compiled_formula` of one coordinate of the chart."""
+    from ._compile import compiled
+
+    fast = compiled(lambda x, theta, xp: family.chart(x, theta, xp)[number], d, p)
+    if fast is None:
+        raise ValueError(f"the chart of family {family.name!r} cannot be compiled.")
+    return fast
+
+
+@lru_cache(maxsize=256)
+def chart_dimension(family: Any, d: int, p: int) -> int:
+    """The number of coordinates of the chart, 0 if there is none; p parameters of `prepared`."""
+    with np.errstate(all="ignore"):
+        return len(family.chart([np.zeros((1, 1))] * d, [np.ones((1, 1))] * p, np))
+
+
 def residuals_of(family: Any, X: Any, params: Any) -> Any:
-    """Residuals (n, m) by the family's `formula` as it stands, in the namespace of X (n, d), on
-    its device and in its precision. params (m, p) are those of `solve`."""
+    """Evaluate `formula` without compilation, in the namespace, on the device and in the precision
+    of X (n, d). `params` (m, p) come from `solve`. Returns residuals (n, m)."""
     theta = np.ascontiguousarray(prepared_params(family, params).T)
     if not is_tensor(X):
         with np.errstate(all="ignore"):

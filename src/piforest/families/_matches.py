@@ -1,7 +1,7 @@
-"""What the families of two-view matches share: rows (x1, y1, x2, y2), Hartley's coordinates.
+"""Functions for two-view matches, rows (x1, y1, x2, y2): Hartley's normalisation.
 
-A model is kept relative to the centre of its sample in each view, so that images
-far from the origin (map coordinates, say) cost no digits.
+The parameters of a model are relative to the centre of its sample in each view. This keeps the
+precision for images far from the origin, such as map coordinates.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def hartley(samples, frames, points):  # type: ignore[no-untyped-def]
 
 
 def normalised(samples: Floats) -> tuple[Floats, Floats]:
-    """`hartley` with its output arrays made."""
+    """Call `hartley` with new output arrays."""
     s, k, _ = samples.shape
     frames, points = np.empty((s, 2, 3)), np.empty((s, 2, k, 2))
     hartley(np.ascontiguousarray(samples), frames, points)
@@ -51,20 +51,20 @@ def normalised(samples: Floats) -> tuple[Floats, Floats]:
 
 
 def scales(frames: Floats, view: int) -> Floats:
-    """(s, 3): the diagonal of the map from centred image coordinates to normalised ones."""
+    """The diagonals (s, 3) of the maps from centred to normalised image coordinates."""
     scale = np.where(frames[:, view, 2] > 0, frames[:, view, 2], 1)
     return np.stack([scale, scale, np.ones_like(scale)], axis=1)
 
 
 def with_centres(frames: Floats, matrices: Floats) -> Floats:
-    """Parameters (s, q, 13): the centres of both views, then matrices (s, q, 3, 3) by rows."""
+    """Parameters (s, q, 13): the centres of both views, then the rows of matrices (s, q, 3, 3)."""
     s, q = matrices.shape[:2]
     centres = np.broadcast_to(frames[:, None, :, :2].reshape(s, 1, 4), (s, q, 4))
     return np.concatenate([centres, matrices.reshape(s, q, 9)], axis=2)
 
 
 def shifts(centres: Floats) -> Floats:
-    """(m, 3, 3): translations by minus the centres (m, 2)."""
+    """Matrices (m, 3, 3) of the translations by minus the centres (m, 2)."""
     T = np.tile(np.eye(3), (len(centres), 1, 1))
     T[:, :2, 2] = -centres
     return T

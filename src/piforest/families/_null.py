@@ -1,4 +1,4 @@
-"""How rows without structure look, by what their columns are."""
+"""Draw rows without structure for each kind of row layout."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ import numpy as np
 from .._random import Stream
 from ..protocols import Floats, RowLayout
 
-# Per cent of each column: a far point must not blow up the box.
+# Percentiles of each column that bound the box; a single outlier must not inflate it.
 _BOX = (1, 99)
+# Percentiles for the spread and the middle of a column.
+_SPREAD = (10, 50, 90)
 
 
 def null_by_layout(layout: RowLayout, X: Floats, n: int, stream: Stream) -> Floats:
     """See `piforest.families.null_rows`."""
     d, rng = X.shape[1], stream.generator()
     if layout.kind == "matches":
-        return _paired_anew(X, layout.views, n, rng)
+        return _shuffle_groups(X, layout.views, n, rng)
     if layout.kind == "table" and layout.target is not None:
         target = layout.target % d
         features = [c for c in range(d) if c != target]
-        return _paired_anew(X, [features, [target]], n, rng)
+        return _shuffle_groups(X, [features, [target]], n, rng)
     if layout.kind == "segments":
-        return _turned(X[rng.permutation(len(X))[np.arange(n) % len(X)]], rng)
+        return _rotate_segments(X[rng.permutation(len(X))[np.arange(n) % len(X)]], rng)
     low, high = np.percentile(X, _BOX, axis=0)
     rows = rng.uniform(low, high, (n, d))
     if layout.kind == "oriented points":
@@ -32,11 +34,35 @@ def null_by_layout(layout: RowLayout, X: Floats, n: int, stream: Stream) -> Floa
     return np.asarray(rows)
 
 
-def _paired_anew(
+def marginal_by_layout(
+    layout: RowLayout, X: Floats, n: int, stream: Stream, *, isotropic: bool
+) -> Floats:
+    """See `piforest.families.marginal_rows`."""
+    if layout.kind not in ("points", "oriented points"):
+        return null_by_layout(layout, X, n, stream)
+    d = X.shape[1]
+    if layout.kind == "oriented points":
+        groups = [[0], [1], [2], list(range(3, d))]
+    else:
+        groups = [[column] for column in range(d)]
+    rows = _shuffle_groups(X, groups, n, stream.generator())
+    if isotropic:
+        points = [group[0] for group in groups if len(group) == 1]
+        low, middle, high = np.percentile(X[:, points], _SPREAD, axis=0)
+        spread = high - low
+        factors = np.where(spread > 0, spread.max() / np.where(spread > 0, spread, 1), 1.0)
+        rows[:, points] = middle + (rows[:, points] - middle) * factors
+    return rows
+
+
+def _shuffle_groups(
     X: Floats, groups: Sequence[Sequence[int]], n: int, rng: np.random.Generator
 ) -> Floats:
-    """Each group of columns from another row than the group before it: so many steps ahead in a
-    random circle of all rows, another number of steps each time around."""
+    """Take each group of columns from a different row.
+
+    The rows are arranged in a random circle. Each group is shifted along it by a random number of
+    steps, drawn anew whenever all rows have been used.
+    """
     order, at = rng.permutation(len(X)), np.arange(n)
     step = rng.integers(1, max(2, len(X)), -(-n // len(X)))[at // len(X)]
     rows = X[order[at % len(X)]]
@@ -45,8 +71,8 @@ def _paired_anew(
     return rows
 
 
-def _turned(segments: Floats, rng: np.random.Generator) -> Floats:
-    """Segments (n, 4) about their midpoints by angles of their own."""
+def _rotate_segments(segments: Floats, rng: np.random.Generator) -> Floats:
+    """Rotate each of the segments (n, 4) about its midpoint by a random angle."""
     start, end = segments[:, :2], segments[:, 2:]
     middle, (x, y) = (start + end) / 2, ((end - start) / 2).T
     angle = rng.uniform(0, 2 * np.pi, len(segments))

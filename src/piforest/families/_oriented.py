@@ -1,4 +1,4 @@
-"""What the families of oriented points share: rows (x, y, z, nx, ny, nz)."""
+"""Functions for oriented points: rows (x, y, z, nx, ny, nz)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Columns, Floats
-from . import spread
+from . import robust_size
 from ._family import ORIENTED
 
-# Sine of the angle below which two normals are parallel and determine no direction.
+# Sine of the angle between two normals below which they count as parallel.
 PARALLEL = 1e-6
 
 
 def extent_of_points(X: Floats) -> float:
-    """The size of the data without the normals, which are no lengths."""
-    return spread(X[:, :3])
+    """The extent of the coordinates, without the normals, which are not lengths."""
+    return robust_size(X[:, :3])
 
 
-def complaint_about_normals(name: str, X: Floats) -> str | None:
+def reason_to_reject_normals(name: str, X: Floats) -> str | None:
     zero = np.flatnonzero(np.all(X[:, 3:] == 0, axis=1))
     if len(zero) == 0:
         return None
@@ -32,7 +32,7 @@ def complaint_about_normals(name: str, X: Floats) -> str | None:
 
 @jit
 def unit(X, i, out):  # type: ignore[no-untyped-def]
-    """out (3,): the unit normal of row i. False, and zeros, where there is none."""
+    """Fill out (3,) with the unit normal of row i. Returns False, and zeros, for a zero normal."""
     x, y, z = X[i, 3], X[i, 4], X[i, 5]
     length = np.sqrt(x * x + y * y + z * z)
     known = length > 0.0
@@ -44,7 +44,7 @@ def unit(X, i, out):  # type: ignore[no-untyped-def]
 
 
 def unit_normal(normal: Columns, xp: Any) -> tuple[Any, Any, Any, Any]:
-    """`unit` in a formula: three columns, and where there is a normal."""
+    """`unit` for formulas: three columns, and a mask of the rows with a nonzero normal."""
     x, y, z = normal
     length = xp.sqrt(x * x + y * y + z * z)
     length = xp.where(length > 0, length, 1.0)

@@ -1,4 +1,4 @@
-"""What drawing models needs."""
+"""Geometry for the outlines of models."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..protocols import Floats
 
 
 def within_box(points: Floats, low: Floats, high: Floats) -> Floats:
-    """A line of points with nan in place of those outside a box."""
+    """Replace the points outside a box by nan."""
     inside = np.all((points >= low) & (points <= high), axis=1)
     return np.where(inside[:, None], points, np.nan)
 
 
 def flat_within_box(anchor: Floats, normal: Floats, low: Floats, high: Floats) -> list[Floats]:
-    """The closed polygon in which a plane cuts a box, the two ends of a line in a rectangle;
-    nothing in more dimensions, or where they do not meet."""
+    """The intersection of a plane with a box, a closed polygon, or of a line with a rectangle, a
+    segment. Empty in more dimensions, or if they do not intersect."""
     d = len(anchor)
     if d not in (2, 3):
         return []
@@ -26,7 +26,7 @@ def flat_within_box(anchor: Floats, normal: Floats, low: Floats, high: Floats) -
         if normal[along] == 0:
             continue
         others = [c for c in range(d) if c != along]
-        # Where each edge of the box along this axis meets the flat.
+        # The intersection of the plane with each edge of the box along this axis.
         for ends in product(*([low[c], high[c]] for c in others)):
             point = np.zeros(d)
             point[others] = ends
@@ -49,14 +49,14 @@ def flat_within_box(anchor: Floats, normal: Floats, low: Floats, high: Floats) -
 
 
 def across(axis: Floats) -> tuple[Floats, Floats]:
-    """Two unit vectors at right angles to a unit vector in space and to each other."""
+    """Two unit vectors orthogonal to a unit vector in space and to each other."""
     one = np.cross(axis, np.eye(3)[np.argmin(np.abs(axis))])
     one = one / np.sqrt(np.sum(one**2))
     return one, np.cross(axis, one)
 
 
 def span_of_box(anchor: Floats, axis: Floats, low: Floats, high: Floats) -> tuple[float, float]:
-    """The least and the largest position of a box's corners along an axis."""
+    """The smallest and the largest coordinate of the corners of a box along an axis."""
     corners = np.array(list(product(*zip(low, high))))
     along = (corners - anchor) @ axis
     return float(along.min()), float(along.max())

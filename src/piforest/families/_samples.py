@@ -1,4 +1,4 @@
-"""What can be said of samples of points."""
+"""Properties of minimal samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..protocols import Bools, Floats
 
 
 def has_repeats(samples: Floats) -> Bools:
-    """(s, k, d) to (s,): does a row stand twice in a sample? O(s k**2 d)."""
+    """Whether each of the samples (s, k, d) contains a row twice: (s,). O(s k**2 d)."""
     found = np.zeros(len(samples), np.bool_)
     for apart in range(1, samples.shape[1]):
         same = (samples[:, apart:] == samples[:, :-apart]).all(axis=2)
@@ -17,7 +17,7 @@ def has_repeats(samples: Floats) -> Bools:
 
 
 def area(p: Floats, a: int, b: int, c: int) -> Floats:
-    """Twice the signed area of a triangle of each sample (s, k, 2): 0 exactly where two of the
-    points are one."""
+    """Twice the signed area of a triangle of each sample (s, k, 2); exactly 0 if two of its points
+    coincide."""
     u, v = p[:, b] - p[:, a], p[:, c] - p[:, a]
     return np.asarray(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0])

@@ -1,4 +1,4 @@
-"""What the families of flats and spheres share: a frame of the directions that a sample spans."""
+"""Orthonormal bases of the directions that a sample spans, for subspaces and spheres."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import numpy as np
 from .._kernels.jit import jit
 from ..protocols import Floats
 
-# A sample whose points, taken farthest first, end less than this off the flat through those
-# before, in units of the longest way between them, spans no more than that flat.
+# A remainder of the Gram-Schmidt process counts as zero below this share of the longest vector.
 FLAT = 1e-6
 
 
 @jit
 def frame(V, order, heights):  # type: ignore[no-untyped-def]
-    """Gram-Schmidt in place, longest remainder first: rows of V (k, d) to k orthonormal ones.
+    """Orthonormalise the rows of V (k, d) in place: Gram-Schmidt, longest remainder first.
 
-    order (k,): which row each came from. heights (k,): how far it stood off those before.
-    False if the rows span less than k dimensions. O(k^2 d).
+    order (k,): the original row of each. heights (k,): the lengths of the remainders.
+    Returns False if the rows span fewer than k dimensions. O(k^2 d).
     """
     k, d = V.shape
     for a in range(k):
@@ -33,7 +32,7 @@ def frame(V, order, heights):  # type: ignore[no-untyped-def]
         order[step], order[at] = order[at], order[step]
         for c in range(d):
             V[step, c], V[at, c] = V[at, c], V[step, c]
-        # What rounding left of the rows before, which a short remainder would magnify.
+        # Orthogonalise again: a short remainder magnifies rounding errors.
         for a in range(step):
             _without(V[step], V[a])
         square = 0.0
@@ -51,7 +50,7 @@ def frame(V, order, heights):  # type: ignore[no-untyped-def]
 
 @jit
 def _without(v, u):  # type: ignore[no-untyped-def]
-    """v minus its part along the unit vector u, in place."""
+    """Subtract from v, in place, its projection on the unit vector u."""
     along = 0.0
     for c in range(v.shape[0]):
         along += v[c] * u[c]
@@ -61,9 +60,9 @@ def _without(v, u):  # type: ignore[no-untyped-def]
 
 @jit
 def normal_to(V, out):  # type: ignore[no-untyped-def]
-    """The unit vector out (d,) at right angles to d - 1 orthonormal rows V. O(d^2)."""
+    """Fill out (d,) with the unit vector orthogonal to d - 1 orthonormal rows V. O(d^2)."""
     k, d = V.shape
-    # What is left of the axis that is farthest from their span is the longest.
+    # Start from the coordinate axis with the longest remainder.
     least, at = np.inf, 0
     for c in range(d):
         square = 0.0
@@ -85,6 +84,6 @@ def normal_to(V, out):  # type: ignore[no-untyped-def]
 
 
 def nearest_to_origin(samples: Floats) -> Floats:
-    """(s, d): of each sample the point with the most digits to measure from."""
+    """The point of each sample nearest to the origin (s, d), the most precise reference."""
     nearest = np.argmin(np.sum(samples**2, axis=2), axis=1)
     return np.asarray(np.take_along_axis(samples, nearest[:, None, None], axis=1)[:, 0])

@@ -1,4 +1,4 @@
-"""Operations as a tape: instructions that `piforest._kernels.tape` carries out one by one."""
+"""Translate a traced formula to a tape: instructions that `piforest._kernels.tape` interprets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from .._kernels import tape as kernels
 from ..protocols import Floats, Ints
 
-# How many models an instruction works on: its operands stay in the first cache.
+# The number of models that an instruction processes: its operands fit into the L1 cache.
 _WIDTH = 256
 _NUMBERS = {
     "+": kernels.ADD, "-": kernels.SUBTRACT, "*": kernels.MULTIPLY, "/": kernels.DIVIDE,
@@ -24,7 +24,7 @@ _NUMBERS = {
 class Tape(NamedTuple):
     code: Ints
     scalars: Floats
-    """room for the columns of a row, then constants"""
+    """space for the columns of a row, then the constants"""
     n_places: int
     result: int
 
@@ -33,13 +33,13 @@ def run(tape: Tape, X: Floats, theta: Floats, out: Floats) -> None:
     """Fill out (n, m) for rows X (n, d) and columns theta (p, m)."""
     size = tape.n_places * _WIDTH
     memory = np.empty(size + 8)
-    # From the start of a line of the cache on: a vector that lies in two of them is slower.
+    # Aligned to cache lines: vectors that cross them are slower.
     memory = memory[-memory.ctypes.data // 8 % 8 :][:size]
-    kernels.carry_out(X, theta, tape.scalars.copy(), tape.code, memory, _WIDTH, tape.result, out)
+    kernels.interpret(X, theta, tape.scalars.copy(), tape.code, memory, _WIDTH, tape.result, out)
 
 
 def tape_of(operations: Sequence[Any], d: int, p: int) -> Tape:
-    """A value keeps its place in memory until it is read for the last time."""
+    """Allocate a register for each value; it is free again after the last read."""
     operands = _operands(operations)
     last = {value: number for number, read in operands.items() for value in read}
     code: list[tuple[int, ...]] = []
@@ -75,8 +75,8 @@ def tape_of(operations: Sequence[Any], d: int, p: int) -> Tape:
 
 
 def _operands(operations: Sequence[Any]) -> dict[int, tuple[int, ...]]:
-    """The values that each operation reads. A product that one sum alone reads, as its second
-    part, is no operation but two operands of that sum."""
+    """The operands of each operation. A product whose only use is as the second operand of a sum is
+    merged into that sum, which then has three operands."""
     reads = Counter(value for each in operations for value in each.places)
     found: dict[int, tuple[int, ...]] = {}
     for number, (name, places, _) in enumerate(operations):

@@ -10,26 +10,26 @@ import numpy as np
 from ..protocols import Bools, Columns, Floats
 from ._family import IMAGES, Family, Scene
 
-# Three differences of matches that span less than this (their volume over the product of
-# their lengths) span no hyperplane, and a normal of which one image has less than this
-# part tells nothing about matches: the points of the other image are collinear.
+# Three differences of matches determine no hyperplane if their volume, relative to the product
+# of their lengths, is below this. The same bound applies to the part of the normal in each
+# image: below it, the points of the other image are collinear.
 FLAT = 1e-6
 
 
 @dataclass(frozen=True)
 class AffineFundamental(Family):
-    """Affine epipolar geometries: a moving body seen from afar. Rows (x1, y1, x2, y2);
-    parameters: a match c and a unit normal N, both in four dimensions, N (x - c) = 0;
-    `matrices` gives F with x2' F x1 = 0.
+    """Affine epipolar geometries: rigid motions seen from a large distance. Rows are
+    (x1, y1, x2, y2); parameters are a match c and a unit normal N, both in four dimensions, with
+    N (x - c) = 0. `matrices` returns F with x2' F x1 = 0.
 
-    The residual is the distance to that hyperplane, |N (x - c)|, which is geometric. A
-    sample is degenerate if its matches lie in a plane of the four dimensions (as where a
-    match stands twice), or are collinear in one image.
+    The residual is the geometric distance to that hyperplane, |N (x - c)|. A sample is degenerate
+    if its matches lie in a plane of the four-dimensional space, for instance because one occurs
+    twice, or if they are collinear in one image.
     """
 
     name: ClassVar[str] = "affine_fundamental"
     n_points = 4
-    scene = Scene("make_affine_motion_pair", 2, "two motions seen from afar")
+    scene = Scene("make_affine_motion_pair", 2, "two distant rigid motions")
     layout = IMAGES
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
@@ -55,7 +55,7 @@ class AffineFundamental(Family):
         return abs((x1 * n1 + y1 * n2) + (x2 * n3 + y2 * n4))
 
     def matrices(self, params: Floats) -> Floats:
-        """(m, 3, 3): F in the coordinates of the images, zero but for its last row and column."""
+        """Return F (m, 3, 3) in image coordinates: zero except for its last row and column."""
         centre, normal = params[:, :4], params[:, 4:]
         F = np.zeros((len(params), 3, 3))
         F[:, 2, :2], F[:, :2, 2] = normal[:, :2], normal[:, 2:]

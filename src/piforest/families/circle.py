@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..protocols import Bools, Columns, Floats
+from ._charts import diamond_angle
 from ._family import PLANE, Family, Scene
 from ._outlines import within_box
+from ._refits import Frame, taubin_sphere
 
 # Three points whose triangle is flatter than this (height over longest side) are
 # collinear: their circle would have a radius of half a million times the side.
@@ -24,9 +26,10 @@ class Circle(Family):
     n_points = 3
     scene = Scene("make_circles", 3, "three circles", {"noise": 0.005})
     layout = PLANE
+    chart_wraps = True
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
-        # Relative to the first point, so that far-shifted data lose no digits.
+        # Relative to the first point, to keep the precision far from the origin.
         a = samples[:, 1] - samples[:, 0]
         b = samples[:, 2] - samples[:, 0]
         aa, bb = np.sum(a**2, axis=1), np.sum(b**2, axis=1)
@@ -45,6 +48,17 @@ class Circle(Family):
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         dx, dy = x[0] - theta[0], x[1] - theta[1]
         return abs(xp.sqrt(dx * dx + dy * dy) - theta[2])
+
+    def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
+        """The direction from the centre."""
+        return (diamond_angle(x[0] - theta[0], x[1] - theta[1], xp),)
+
+    def lift(self, Z: Floats) -> Floats:
+        return np.column_stack([np.sum(Z * Z, axis=1), Z, np.ones(len(Z))])
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        centre, radius, valid = taubin_sphere(S)
+        return np.column_stack([frame.restored(centre), radius * frame.scale[0]]), valid
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         angle = np.linspace(0, 2 * np.pi, 400)

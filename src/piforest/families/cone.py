@@ -12,35 +12,35 @@ from .._validation import check_not_below_zero
 from ..protocols import Bools, Columns, Floats
 from ._family import ORIENTED, Family, Scene
 from ._oriented import (
-    complaint_about_normals,
     cross,
     cross_product,
     extent_of_points,
+    reason_to_reject_normals,
     unit,
     unit_normal,
 )
 from ._outlines import across, span_of_box, within_box
 
-# The volume that three unit normals span, or the area between the ways from the apex to three
-# points, below which they are in one plane: the apex or the axis would be anywhere.
+# Three unit normals are coplanar below this volume, and so are three directions from the apex
+# below this area. The apex or the axis is then undetermined.
 FLAT = 1e-6
-# Sine of an angle that is too small or too near to a right one: a line, or a plane.
+# Smallest sine and cosine of the opening angle; beyond them a cone is a line or a plane.
 NARROW = 1e-3
 
 
 @dataclass(frozen=True)
 class Cone(Family):
-    """Circular cones, one half, without end. Parameters: apex, unit axis into the cone, cosine
-    and sine of the angle between axis and surface, p = 8.
+    """Infinite circular cones with one nappe. Parameters are the apex, the unit direction of the
+    axis into the cone, and the cosine and sine of the angle between axis and surface, p = 8.
 
-    Rows (x, y, z, nx, ny, nz), three oriented points: the apex is where their tangent planes
-    meet, and the axis has the same angle to the ways from there to the three points. Normals
-    may have any length but 0, and either sign.
+    Rows are oriented points (x, y, z, nx, ny, nz); a minimal sample has three. The apex is the
+    intersection of their tangent planes; the axis forms the same angle with the directions from
+    the apex to the three points. Normals may have any length except 0, and either sign.
 
     The residual is sqrt(distance^2 + (normal_weight * distance to the axis * sine of the angle to
-    the surface's normal)^2); normal_weight=0 leaves the normals out. `codimension` is 1, that of
-    points. A sample is degenerate if the three normals lie in one plane (a cylinder, an edge), or
-    if the cone is a line or a plane to a thousandth.
+    the surface's normal)^2); normal_weight=0 ignores the normals. `codimension` is 1, as for
+    points without normals. A sample is degenerate if the three normals are coplanar (a cylinder,
+    an edge), or if the cone is within a thousandth of a line or a plane.
     """
 
     normal_weight: float = 0.1
@@ -49,7 +49,7 @@ class Cone(Family):
     n_points = 3
     scene = Scene("make_cones", 3, "three cones, points with normals", columns=(0, 1, 2))
     layout = ORIENTED
-    # Points and normals move together: not what moving all columns alike does.
+    # A translation or rotation acts on points and normals differently, not on all columns alike.
     symmetries = frozenset({"scale"})
 
     def __post_init__(self) -> None:
@@ -58,8 +58,8 @@ class Cone(Family):
     def extent(self, X: Floats) -> float:
         return extent_of_points(X)
 
-    def complaint(self, X: Floats) -> str | None:
-        return complaint_about_normals(self.name, X)
+    def reason_to_reject(self, X: Floats) -> str | None:
+        return reason_to_reject_normals(self.name, X)
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         params, valid = np.zeros((len(samples), 1, 8)), np.zeros((len(samples), 1), np.bool_)
@@ -75,20 +75,20 @@ class Cone(Family):
         far2 = cx * cx + cy * cy + cz * cz
         far = xp.sqrt(far2)
         off = far * cos - along * sin
-        # Behind the apex that is the nearest point.
+        # Behind the apex, the apex is the nearest point.
         off2 = xp.where(far * sin + along * cos >= 0, off * off, far2 + along * along)
-        # A unit normal that is wrong is along c, around the axis, or along the surface.
+        # The error of a unit normal has a part along c, around the axis, and one along the surface.
         around = nx * cx + ny * cy + nz * cz
         level = nx * ax + ny * ay + nz * az
         out_x, out_y, out_z = vx - along * ax, vy - along * ay, vz - along * az
         outward = nx * out_x + ny * out_y + nz * out_z
         slip = level * cos * far + outward * sin
-        # Times far, the distance to the axis; where there is no normal it is all wrong.
+        # Scaled by far, the distance to the axis; a missing normal has the largest error.
         turned2 = xp.where(known, around * around + slip * slip, far2)
         return xp.sqrt(off2 + self.normal_weight * self.normal_weight * turned2)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
-        """Five rings and eight lines from the apex."""
+        """Return five rings and eight lines from the apex."""
         apex, axis, cos, sin = params[:3], params[3:6], params[6], params[7]
         one, two = across(axis)
         _, stop = span_of_box(apex, axis, low[:3], high[:3])
@@ -100,7 +100,7 @@ class Cone(Family):
             at = apex + along[:, None] * (axis + out * sin / cos)
             return within_box(np.hstack([at, cos * out - sin * axis]), low, high)
 
-        # Not the apex itself, where the surface has no normal.
+        # Without the apex, where the surface has no normal.
         turn, length = np.linspace(0, 2 * np.pi, 100), np.linspace(0, stop, 101)[1:]
         rings = [points(turn, np.full(100, at)) for at in np.linspace(0, stop, 6)[1:]]
         return rings + [points(np.full(100, at), length) for at in 2 * np.pi * np.arange(8) / 8]
@@ -150,7 +150,7 @@ def _cones(samples, params, valid):  # type: ignore[no-untyped-def]
 
 @jit
 def _apex(points, N, apex):  # type: ignore[no-untyped-def]
-    """Where the planes at right angles to the normals N meet, from the first point."""
+    """The intersection of the planes orthogonal to the normals N, relative to the first point."""
     for c in range(3):
         apex[c] = 0.0
     for a in range(3):

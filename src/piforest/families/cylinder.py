@@ -14,37 +14,40 @@ from ._family import ORIENTED, SPACE, Family, Scene
 from ._five_points import cylinders
 from ._oriented import (
     PARALLEL,
-    complaint_about_normals,
     cross,
     cross_product,
     extent_of_points,
+    reason_to_reject_normals,
     unit,
     unit_normal,
 )
 from ._outlines import across, span_of_box, within_box
 
-# Two oriented points whose normals meet at distances from them that differ by more than this
-# share of their sum lie on no common cylinder.
+# Two oriented points lie on no common cylinder if their distances to the intersection of their
+# normals differ by more than this share of the sum.
 UNEQUAL = 0.5
 
 
 @dataclass(frozen=True)
 class Cylinder(Family):
-    """Infinite circular cylinders. Parameters: a point of the axis, its unit direction, radius.
+    """Infinite circular cylinders. Parameters are a point of the axis, its unit direction and the
+    radius.
 
-    normals=False: rows (x, y, z), five points, through which up to six cylinders go.
-    normals=True: rows (x, y, z, nx, ny, nz), two oriented points: the axis is at right angles to
-    both normals and goes through where they meet as seen along it; the radius is the mean of
-    the two distances to there, so the model misses its sample by half their difference.
-    Normals may have any length but 0, and either sign.
+    normals=False: rows are (x, y, z). A minimal sample has five points, which lie on up to six
+    cylinders.
 
-    The residual is the distance to the surface; with normals sqrt(distance^2 + (normal_weight *
-    radius * sine of the angle to the surface's normal)^2). A tenth is that normals, which are
-    estimated and rougher than points, only count where they are wrong by several degrees;
-    normal_weight=0 leaves them out. `codimension` is 1 in both cases, that of points.
+    normals=True: rows are (x, y, z, nx, ny, nz). A minimal sample has two oriented points. The
+    axis is orthogonal to both normals and goes through the intersection of their projections
+    along it. The radius is the mean of the two distances to the axis, so the model misses its
+    sample by half their difference. Normals may have any length except 0, and either sign.
 
-    A sample is degenerate if five points lie in a plane, or if two normals are parallel or meet
-    at distances of more than one to three.
+    The residual is the distance to the surface; with normals it is sqrt(distance^2 +
+    (normal_weight * radius * sine of the angle to the surface's normal)^2). Normals are estimated,
+    and less precise than points; with the default weight of 0.1 they matter only if they are wrong
+    by several degrees. normal_weight=0 ignores them. `codimension` is 1 in both cases.
+
+    A sample is degenerate if five points are coplanar, or if two normals are parallel or the
+    larger of the two distances exceeds three times the smaller one.
     """
 
     normals: bool = False
@@ -74,7 +77,8 @@ class Cylinder(Family):
 
     @property
     def symmetries(self) -> frozenset[str]:
-        # Points and normals move together: not what moving all columns alike does.
+        # A translation or rotation acts on points and normals differently, not on all columns
+        # alike.
         return frozenset({"scale"} if self.normals else {"translation", "rotation", "scale"})
 
     def sample_size(self, d: int) -> int:
@@ -83,8 +87,8 @@ class Cylinder(Family):
     def extent(self, X: Floats) -> float:
         return extent_of_points(X)
 
-    def complaint(self, X: Floats) -> str | None:
-        return complaint_about_normals(self.name, X) if self.normals else None
+    def reason_to_reject(self, X: Floats) -> str | None:
+        return reason_to_reject_normals(self.name, X) if self.normals else None
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         s, q = len(samples), self.max_models
@@ -96,24 +100,24 @@ class Cylinder(Family):
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         vx, vy, vz = x[0] - theta[0], x[1] - theta[1], x[2] - theta[2]
         ux, uy, uz, radius = theta[3:]
-        # c is the way out from the axis, turned by a right angle about it.
+        # c is the vector from the axis to the point, rotated by 90 degrees about the axis.
         cx, cy, cz = cross_product(vx, vy, vz, ux, uy, uz)
         far2 = cx * cx + cy * cy + cz * cz
         far = xp.sqrt(far2)
         if not self.normals or self.normal_weight == 0:
             return abs(far - radius)
         nx, ny, nz, known = unit_normal(x[3:], xp)
-        # A unit normal that is not along the way out is along c or along the axis.
+        # The error of a unit normal has a part along c and one along the axis.
         around = nx * cx + ny * cy + nz * cz
         along = nx * ux + ny * uy + nz * uz
         sine2 = along * along + xp.where(far2 > 0, around * around / far2, 1.0)
-        # On the axis no normal is right, and none is where there is none.
+        # On the axis every normal is wrong, and so is a missing one.
         sine2 = xp.where(~known | (sine2 > 1), 1.0, sine2)
         off, turned = far - radius, self.normal_weight * radius
         return xp.sqrt(off * off + turned * turned * sine2)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
-        """Five rings and eight lines along the axis."""
+        """Return five rings and eight lines along the axis."""
         anchor, axis, radius = params[:3], params[3:6], params[6]
         one, two = across(axis)
         start, stop = span_of_box(anchor, axis, low[:3], high[:3])
@@ -130,8 +134,8 @@ class Cylinder(Family):
 
 @jit
 def _two_normals(samples, params, valid):  # type: ignore[no-untyped-def]
-    """In the plane across both normals the second point is p + t (nx, ny) away from the centre,
-    which is at (s, 0), with the first normal along x. O(s)."""
+    """Solve in the plane of both normals, where the first point is the origin and its normal is the
+    x axis: the centre (s, 0) lies on the line of the second normal, p + t (nx, ny). O(s)."""
     n, k = np.empty(3), np.empty(3)
     for i in range(samples.shape[0]):
         known = unit(samples[i], 0, n)

@@ -14,28 +14,29 @@ from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 from ._samples import area
 
-# Twice the area of a triangle of the sample, whose points are at a mean distance of 1 from their
-# centre, below which the three are collinear; no ellipse goes through three points of a line.
+# Three points of a sample are collinear if twice the area of their triangle is below this; the
+# mean distance of the sample from its centre is 1. No ellipse contains three collinear points.
 FLAT = 1e-6
-# The longer axis over the shorter one. A thinner ellipse is a segment run through twice: the
-# tips turn within a hundredth of its length, which noise decides, not the structure.
+# The largest ratio of the axes. The tips of a thinner ellipse bend within a hundredth of its
+# length, so that noise determines them, not the structure.
 THINNEST = 10.0
-# The longer semi-axis over the mean distance of the sample from its centre. On a larger ellipse
-# the five points are a short arc; they do not tell it from a parabola or from a hyperbola.
+# The largest ratio of the longer semi-axis to the mean distance of the sample from its centre. On
+# a larger ellipse the five points form a short arc, which could as well be part of a parabola or
+# a hyperbola.
 LARGEST = 20.0
 
 
 @dataclass(frozen=True)
 class Ellipse(Family):
-    """Ellipses. Parameters: centre c, then A, B, C: A dx^2 + 2 B dx dy + C dy^2 = 1 with
-    (dx, dy) = x - c; `axes` gives the semi-axes and the angle.
+    """Ellipses. Parameters are the centre c and A, B, C: A dx^2 + 2 B dx dy + C dy^2 = 1 with
+    (dx, dy) = x - c. `axes` returns the semi-axes and the angle.
 
-    The residual is the distance to first order: |s - 1| over the norm of its gradient, where
-    s^2 is the left side above. It is exact for circles and on the axes outside the ellipse. At a
-    distance of 3 % of the longer semi-axis it is 1 % off for axes of 2 to 1, up to 15 % at the
-    tips for 5 to 1; deep inside it is too large. Of five random points less than a third
-    lie on an ellipse, so that many samples are degenerate; so are ellipses thinner than 10 to 1,
-    and those that are far larger than their sample.
+    The residual is the first-order distance: |s - 1| divided by the norm of its gradient, where
+    s^2 is the left side of the equation. It is exact for circles, and on the axes outside the
+    ellipse. At a distance of 3 % of the longer semi-axis the error is 1 % for a ratio of axes of
+    2, and up to 15 % at the tips for a ratio of 5; deep inside the residual is too large. Less
+    than a third of random samples lie on an ellipse, so many samples are degenerate. So are
+    ellipses with a ratio of axes above 10, and those much larger than their sample.
     """
 
     name: ClassVar[str] = "ellipse"
@@ -54,7 +55,7 @@ class Ellipse(Family):
         flattest = np.min([np.abs(area(p, a, b, c)) for a, b, c in triples], axis=0)
         A, B, C, D, E, F = _conic(p)
         with np.errstate(all="ignore"):
-            # The sign that makes the quadratic form positive, if it is definite at all.
+            # The sign that makes the quadratic form positive, if it is definite.
             sign = np.where(A + C < 0, -1.0, 1.0)
             A, B, C, D, E, F = (sign * part for part in (A, B / 2, C, D / 2, E / 2, F))
             det = A * C - B * B
@@ -81,7 +82,7 @@ class Ellipse(Family):
         return params[:, None, :], valid[:, None]
 
     def prepared(self, params: Floats) -> Floats:
-        """(m, 6): the shorter semi-axis after them, which is how far the centre is off."""
+        """Append the shorter semi-axis, which is the residual of the centre: (m, 6)."""
         columns = np.empty((6, len(params)))
         columns[:5] = params.T
         columns[5] = 1 / np.sqrt(_eigenvalues(*columns[2:5])[0])
@@ -94,12 +95,13 @@ class Ellipse(Family):
         square = gx * dx + gy * dy
         s = xp.sqrt(square)
         distance = abs(s - 1) * s / xp.sqrt(gx * gx + gy * gy)
-        # The centre has no gradient. Coordinates so large that they overflow lie on nothing.
+        # The gradient vanishes at the centre. Coordinates that overflow have an infinite residual.
         other = xp.where(square == 0, shortest, inf)
         return xp.where(distance >= 0, distance, other)
 
     def axes(self, params: Floats) -> Floats:
-        """(m, 3): the semi-axes, longer first, and the angle of the longer one to the x axis."""
+        """Return (m, 3): the longer and the shorter semi-axis, and the angle of the longer one to
+        the x axis."""
         A, B, C = params[:, 2:].T
         most, least = _eigenvalues(A, B, C)
         angle = 0.5 * np.arctan2(-2 * B, C - A)
@@ -115,25 +117,25 @@ class Ellipse(Family):
 
 
 def _line(p: Floats, a: int, b: int) -> tuple[Floats, Floats, Floats]:
-    """l, m, n of the line l x + m y + n = 0 through two points of each sample."""
+    """Coefficients l, m, n of the line l x + m y + n = 0 through two points of each sample."""
     l, m = p[:, a, 1] - p[:, b, 1], p[:, b, 0] - p[:, a, 0]  # noqa: E741
     return l, m, p[:, a, 0] * p[:, b, 1] - p[:, a, 1] * p[:, b, 0]
 
 
 def _pair(p: Floats, a: int, b: int, c: int, d: int) -> Floats:
-    """(6, s): the lines ab and cd as one conic, coefficients of x^2, xy, y^2, x, y, 1."""
+    """The line pair ab, cd as a conic (6, s): coefficients of x^2, xy, y^2, x, y, 1."""
     (l, m, n), (u, v, w) = _line(p, a, b), _line(p, c, d)  # noqa: E741
     return np.stack([l * u, l * v + m * u, m * v, l * w + n * u, m * w + n * v, n * w])
 
 
 def _conic(p: Floats) -> Floats:
-    """(6, s): of the conics through the first four points, the one through the fifth."""
+    """The conics (6, s) through five points: a combination of two line pairs through four."""
     first = area(p, 0, 2, 4) * area(p, 1, 3, 4)
     second = area(p, 0, 1, 4) * area(p, 2, 3, 4)
     return np.asarray(first * _pair(p, 0, 1, 2, 3) - second * _pair(p, 0, 2, 1, 3))
 
 
 def _eigenvalues(A: Floats, B: Floats, C: Floats) -> tuple[Floats, Floats]:
-    """The larger and the smaller one of the matrices A, B; B, C."""
+    """The larger and the smaller eigenvalue of the matrices [[A, B], [B, C]]."""
     most = (A + C) / 2 + np.sqrt(((A - C) / 2) ** 2 + B * B)
     return most, (A * C - B * B) / most

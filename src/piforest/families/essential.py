@@ -1,10 +1,9 @@
 """Essential matrices between two calibrated images, from five matches.
 
-The five matches leave E = x E1 + y E2 + z E3 + E4. That E has two equal singular values
-and rank 2 is ten cubic equations in x, y, z; elimination leaves a 3 x 3 matrix of
-polynomials in z that maps (x, y, 1) to zero, so that z is a root of its determinant, a
-polynomial of degree ten (D. Nister, An efficient solution to the five-point relative pose
-problem, 2004).
+Five matches determine E up to x, y, z: E = x E1 + y E2 + z E3 + E4. Two equal singular values and
+rank 2 are ten cubic equations in x, y, z. Elimination gives a 3 x 3 matrix of polynomials in z
+that maps (x, y, 1) to zero, so z is a root of its determinant, a polynomial of degree ten
+(D. Nister, An efficient solution to the five-point relative pose problem, 2004).
 """
 
 from __future__ import annotations
@@ -21,17 +20,16 @@ from ._family import Scene
 from ._oriented import cross
 from .fundamental import _null_vectors, sampson
 
-# A pivot of the cubic equations, of which each has unit norm, below which they do not
-# determine the matrix.
+# The smallest pivot of the cubic equations, which have unit norm; below it the sample is
+# degenerate.
 SINGULAR = 1e-10
-# How far a matrix of unit norm may be from the cubic equations: roots that rounding has
-# spoilt are off by more.
+# The largest error of the cubic equations for a matrix of unit norm; inaccurate roots exceed it.
 OFF = 1e-6
 
 
 def _tables() -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
-    """Where a product goes: of two linear forms among the 10 quadratic monomials of
-    (x, y, z, 1), of a quadratic and a linear one among the 20 cubic ones, in Nister's order."""
+    """The positions of products of monomials in x, y, z, 1, in Nister's order: of two linear ones
+    among the 10 quadratic ones, of a quadratic and a linear one among the 20 cubic ones."""
     words = "xxx yyy xxy xyy xxz xx yyz yy xyz xy xzz xz x yzz yz y zzz zz z"
     cubic = [word.ljust(3, "1") for word in words.split()] + ["111"]
     quadratic = ["xx", "yy", "zz", "11", "xy", "xz", "x1", "yz", "y1", "z1"]
@@ -49,13 +47,13 @@ _OF_TWO, _OF_THREE = _tables()
 
 @dataclass(frozen=True)
 class Essential(Calibrated):
-    """Epipolar geometries of calibrated cameras. Rows (x1, y1, x2, y2) in normalised
-    coordinates, (pixel - centre) / focal length; parameters: E by rows, x2' E x1 = 0, of unit
-    norm; `matrices` gives E.
+    """Epipolar geometries of calibrated cameras. Rows are (x1, y1, x2, y2) in normalised
+    coordinates, (pixel - centre) / focal length; parameters are the rows of E, x2' E x1 = 0, of
+    unit norm. `matrices` returns E.
 
-    Five matches give up to ten matrices; those that no camera can see, since a match would
-    lie behind it, are left out. The residual is the Sampson distance in normalised
-    coordinates, the first-order distance of the match to the nearest one that satisfies E.
+    Five matches give up to ten matrices; those that place a match behind a camera are dropped.
+    The residual is the Sampson distance in normalised coordinates, the first-order distance of
+    the match to the nearest one that satisfies E.
     """
 
     name: ClassVar[str] = "essential"
@@ -75,8 +73,8 @@ class Essential(Calibrated):
 
 @jit
 def _basis(rays, A, order, null, N):  # type: ignore[no-untyped-def]
-    """N (4, 9): an orthonormal basis of the matrices that fit five matches, in which no special
-    matrix (a sideways motion, say) has a special place; False if the matches repeat."""
+    """Fill N (4, 9), an orthonormal basis of the matrices that fit five matches, in general
+    position even for special motions such as sideways ones. Returns False if matches repeat."""
     for j in range(5):
         for r in range(3):
             for c in range(3):
@@ -84,7 +82,7 @@ def _basis(rays, A, order, null, N):  # type: ignore[no-untyped-def]
     if not _null_vectors(A, order, null):
         return False
     for f in range(4):
-        # Twice, which is enough for orthogonality to the last digits.
+        # Two passes make the vectors orthogonal to machine precision.
         for _ in range(2):
             for g in range(f):
                 dot = 0.0
@@ -98,7 +96,7 @@ def _basis(rays, A, order, null, N):  # type: ignore[no-untyped-def]
             norm = np.sqrt(norm)
             for c in range(9):
                 null[f, c] /= norm
-    # A reflection that mixes all four: I - 2 v v' / v' v with v = (1, 2, 3, 5), v' v = 39.
+    # A reflection mixes all four: I - 2 v v' / v' v with v = (1, 2, 3, 5), v' v = 39.
     for c in range(9):
         along = (null[0, c] + 2 * null[1, c] + 3 * null[2, c] + 5 * null[3, c]) * 2 / 39
         N[0, c] = null[0, c] - along
@@ -110,7 +108,7 @@ def _basis(rays, A, order, null, N):  # type: ignore[no-untyped-def]
 
 @jit
 def _add_quadratic(N, i, j, factor, of_two, out):  # type: ignore[no-untyped-def]
-    """out (10,) += factor times the product of the entries i and j of E."""
+    """Add factor times the product of the entries i and j of E to out (10,)."""
     for a in range(4):
         for b in range(4):
             out[of_two[a, b]] += factor * N[a, i] * N[b, j]
@@ -118,7 +116,7 @@ def _add_quadratic(N, i, j, factor, of_two, out):  # type: ignore[no-untyped-def
 
 @jit
 def _add_cubic(Q, N, j, of_three, out):  # type: ignore[no-untyped-def]
-    """out (20,) += the quadratic Q times the entry j of E."""
+    """Add the quadratic Q times the entry j of E to out (20,)."""
     for q in range(10):
         for a in range(4):
             out[of_three[q, a]] += Q[q] * N[a, j]
@@ -126,7 +124,7 @@ def _add_cubic(Q, N, j, of_three, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _equations(N, of_two, of_three, Q, C):  # type: ignore[no-untyped-def]
-    """C (10, 20): (E E' - trace(E E') / 2) E = 0 and det E = 0, each of unit norm."""
+    """Fill C (10, 20): (E E' - trace(E E') / 2) E = 0 and det E = 0, each of unit norm."""
     for r in range(10):
         for k in range(20):
             C[r, k] = 0.0
@@ -158,7 +156,7 @@ def _equations(N, of_two, of_three, Q, C):  # type: ignore[no-untyped-def]
 
 @jit
 def _eliminate(C):  # type: ignore[no-untyped-def]
-    """C (10, 20) to (I, rest), by Gauss and Jordan with the largest pivot of each column."""
+    """Reduce C (10, 20) to (I, rest): Gauss-Jordan elimination with partial pivoting."""
     for step in range(10):
         at = step
         for r in range(step + 1, 10):
@@ -181,8 +179,8 @@ def _eliminate(C):  # type: ignore[no-untyped-def]
 
 @jit
 def _polynomials(C, B):  # type: ignore[no-untyped-def]
-    """B (3, 3, 5), coefficients from z^0 up: rows of C for x^2 z, y^2 z, x y z less z times those
-    for x^2, y^2, x y are linear in x and y."""
+    """Fill B (3, 3, 5), coefficients in ascending powers of z: the rows of C for x^2 z, y^2 z and
+    x y z minus z times those for x^2, y^2 and x y are linear in x and y."""
     for r in range(3):
         up, down = 4 + 2 * r, 5 + 2 * r
         for column in range(3):
@@ -196,7 +194,7 @@ def _polynomials(C, B):  # type: ignore[no-untyped-def]
 
 @jit
 def _determinant(B, p):  # type: ignore[no-untyped-def]
-    """p (11,): the determinant of B, coefficients from z^0 up."""
+    """Fill p (11,) with the determinant of B, coefficients in ascending powers of z."""
     for power in range(11):
         p[power] = 0.0
     for c in range(3):
@@ -222,8 +220,8 @@ def _value(p, degree, x):  # type: ignore[no-untyped-def]
 
 @jit
 def _root_between(p, slope, degree, low, high, at_low):  # type: ignore[no-untyped-def]
-    """The root of a polynomial that is monotone from low to high: Newton's steps, halving where
-    they leave the interval."""
+    """The root of a polynomial that is monotone from low to high: Newton's method with
+    bisection."""
     x = 0.5 * (low + high)
     for _ in range(60):
         value = _value(p, degree, x)
@@ -243,8 +241,9 @@ def _root_between(p, slope, degree, low, high, at_low):  # type: ignore[no-untyp
 
 @jit
 def _roots(p, D, nodes, roots):  # type: ignore[no-untyped-def]
-    """Roots of a polynomial p of degree 10 in [-1, 1] and how many: those of each derivative lie
-    between those of the next. D (11, 11), nodes (12,) are room."""
+    """Fill roots with those of a polynomial p of degree 10 in [-1, 1]; returns their number. The
+    roots of each derivative separate those of the one before. D (11, 11) and nodes (12,) are
+    workspace."""
     for k in range(11):
         D[10, k] = p[k]
     for degree in range(9, 0, -1):
@@ -274,7 +273,7 @@ def _roots(p, D, nodes, roots):  # type: ignore[no-untyped-def]
 
 @jit
 def _matrix(B, N, z, E):  # type: ignore[no-untyped-def]
-    """E (9,) of unit norm for a root z: the vector that B(z) maps to zero is (x, y, 1)."""
+    """Fill E (9,), of unit norm, for a root z: B(z) maps (x, y, 1) to zero."""
     best, x, y = 0.0, 0.0, 0.0
     for r in range(3):
         s = (r + 1) % 3
@@ -310,8 +309,8 @@ def _off(E):  # type: ignore[no-untyped-def]
 
 @jit
 def _in_front(E, rays):  # type: ignore[no-untyped-def]
-    """Can cameras with this E see all five matches in front of both? With t the vector that E'
-    maps to zero, the two rotations are those of cofactors(E) -+ [t] E."""
+    """Whether all five matches lie in front of both cameras for one of the poses of E. t is the
+    null vector of E'; the two rotations are those of cofactors(E) -+ [t] E."""
     t0 = t1 = t2 = best = 0.0
     for c in range(3):
         d = (c + 1) % 3
@@ -319,7 +318,7 @@ def _in_front(E, rays):  # type: ignore[no-untyped-def]
         length = x * x + y * y + z * z
         if length > best:
             best, t0, t1, t2 = length, x, y, z
-    # E of unit norm has singular values 1 / sqrt(2): scale t like that.
+    # E of unit norm has singular values 1 / sqrt(2): t gets the same norm.
     scale = 1.0 / np.sqrt(2 * best)
     t0, t1, t2 = t0 * scale, t1 * scale, t2 * scale
     x0, x1, x2 = cross(E[3], E[4], E[5], E[6], E[7], E[8])
@@ -333,7 +332,7 @@ def _in_front(E, rays):  # type: ignore[no-untyped-def]
             e0 = E[0] * p0 + E[1] * p1 + E[2] * p2
             e1 = E[3] * p0 + E[4] * p1 + E[5] * p2
             e2 = E[6] * p0 + E[7] * p1 + E[8] * p2
-            # The rotated ray R p, up to a positive factor: [t] E p, and the part along t.
+            # The rotated ray R p, up to a positive factor: [t] E p plus the part along t.
             n0, n1, n2 = cross(t0, t1, t2, e0, e1, e2)
             r0 = x0 * p0 + x1 * p1 + x2 * p2 - sign * n0
             r1 = y0 * p0 + y1 * p1 + y2 * p2 - sign * n1
@@ -353,7 +352,7 @@ def _in_front(E, rays):  # type: ignore[no-untyped-def]
 
 @jit
 def _five_points(rays, of_two, of_three, params, valid):  # type: ignore[no-untyped-def]
-    """Up to ten matrices for each sample, the valid ones first. O(s)."""
+    """Fill params with up to ten matrices for each sample, valid ones first. O(s)."""
     A, order, null, N = np.empty((5, 9)), np.empty(9, np.int64), np.empty((4, 9)), np.empty((4, 9))
     Q, C, B = np.empty((3, 10)), np.empty((10, 20)), np.empty((3, 3, 5))
     p, reverse, D, nodes = np.empty(11), np.empty(11), np.empty((11, 11)), np.empty(12)
@@ -370,7 +369,7 @@ def _five_points(rays, of_two, of_three, params, valid):  # type: ignore[no-unty
             reverse[k] = p[10 - k]
         found = 0
         for turned in (False, True):
-            # Roots beyond 1 are the inverses of those of the reversed polynomial.
+            # Roots outside [-1, 1] are the inverses of the roots of the reversed polynomial.
             count = _roots(reverse if turned else p, D, nodes, roots)
             for k in range(count):
                 z = roots[k]

@@ -1,4 +1,4 @@
-"""Two plain functions as a family."""
+"""Make a family from two plain functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._validation import check_flag, check_integer, check_shape
 from ..protocols import Bools, Floats
 from ._samples import has_repeats
 
-# What a fit may raise where its points determine no model.
+# The exceptions by which a fit reports a degenerate sample.
 _DEGENERATE = (np.linalg.LinAlgError, ZeroDivisionError, FloatingPointError)
 
 Count = int | Callable[[int], int]
@@ -29,36 +29,38 @@ def from_functions(
     exact: bool = True,
     batched: bool | None = None,
 ) -> FunctionFamily:
-    """A family from a function that fits a model and one that measures distances to it.
+    """Make a family from a function that fits a model and one that computes distances to it.
 
     Parameters
     ----------
     fit : function
-        Points (k, d) to the parameters of a model, (p,) or one number. None, a parameter that
-        is not finite, `LinAlgError`, `ZeroDivisionError` and `FloatingPointError` say that the
-        points determine no model; anything else that it raises is an error. It never
-        sees a sample in which a point stands twice.
+        Takes points (k, d) and returns the parameters of a model, (p,) or one number. It reports a
+        degenerate sample by returning None or a parameter that is not finite, or by raising
+        `LinAlgError`, `ZeroDivisionError` or `FloatingPointError`; any other exception is an
+        error. It is never called with a sample that contains a point twice.
     residuals : function
-        Points (n, d) and parameters (p,) to distances (n,), at least 0, in the units of X.
+        Takes points (n, d) and parameters (p,) and returns distances (n,), at least 0, in the
+        units of X.
     sample_size : int or function
-        k, or a function of d.
+        The number of points k in a minimal sample, or a function of d.
     n_features : int or None, default=None
-        Columns that the functions need; None: any number.
+        The number of columns that the functions require. If None, any number.
     name : str, default="custom"
-        For messages.
+        The name in messages.
     codimension : int or function, default=1
         Columns minus the dimension of a structure, or a function of d.
     exact : bool, default=True
-        Does a model go through its own sample? False where fit averages.
+        Whether a model goes through its own sample. False if fit averages.
     batched : bool or None, default=None
-        True: both functions take many at once, samples (s, k, d) to (s, p), and (n, d) and
-        (m, p) to (n, m), which is faster. False: one at a time, in a loop. None: each is tried
-        on a few, and called one at a time where both would do and do not agree.
+        If True, both functions are vectorised, which is faster: fit maps (s, k, d) to (s, p),
+        residuals maps (n, d) and (m, p) to (n, m). If False, they are called in a loop. If None,
+        each function is tried on a few inputs; it is called in a loop if both calls work and the
+        results differ.
 
     Returns
     -------
     FunctionFamily
-        To be passed as `family`.
+        An object for the parameter `family`.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def from_functions(
 
 @dataclass(frozen=True)
 class FunctionFamily:
-    """What `from_functions` makes. Families of the same functions are equal."""
+    """The result of `from_functions`. Families of the same functions are equal."""
 
     fit: Callable[[Floats], Any]
     measure: Callable[[Floats, Floats], Any]
@@ -110,7 +112,7 @@ class FunctionFamily:
     symmetries: ClassVar[frozenset[str]] = frozenset()
 
     def __repr__(self) -> str:
-        return f"from_functions({_called(self.fit)}, {_called(self.measure)}, name={self.name!r})"
+        return f"from_functions({_name_of(self.fit)}, {_name_of(self.measure)}, name={self.name!r})"
 
     @property
     def slow_calls(self) -> bool:
@@ -129,7 +131,10 @@ class FunctionFamily:
         p = len(known[0]) if known else 1
         if any(len(row) != p for row in known):
             lengths = sorted({len(row) for row in known})
-            raise ValueError(f"{self._says('fit')} gives {lengths} parameters, not always as many.")
+            raise ValueError(
+                f"{self._label('fit')} must always return the same number of parameters, got "
+                f"{lengths}."
+            )
         params, valid = np.zeros((len(samples), p)), np.zeros(len(samples), np.bool_)
         for i, row in zip(distinct, rows):
             if row is not None and np.isfinite(row).all():
@@ -143,27 +148,27 @@ class FunctionFamily:
             batched = len(X) > 0 and len(params) > 0 and self._measures_many(X, params)
         if batched:
             R = self._call("residuals", self.measure, X, params)
-            return np.asarray(check_shape(self._says("residuals"), R, (len(X), len(params))))
+            return np.asarray(check_shape(self._label("residuals"), R, (len(X), len(params))))
         R = np.empty((len(X), len(params)))
         for j, theta in enumerate(params):
             column = self._call("residuals", self.measure, X, theta)
-            R[:, j] = check_shape(self._says("residuals"), column, (len(X),))
+            R[:, j] = check_shape(self._label("residuals"), column, (len(X),))
         return R
 
     def _fitted(self, samples: Floats) -> list[Any]:
-        """The parameters of each sample, None for none."""
+        """The parameters of each sample, or None if it is degenerate."""
         batched = self._fits_many(samples) if self.batched is None else self.batched
         if not batched:
             return [self._parameters(sample) for sample in samples]
         try:
             return list(self._many(samples))
         except _DEGENERATE:
-            # NumPy refuses a whole batch for one bad sample, so each for itself.
+            # NumPy rejects the whole batch for one bad sample, so try them one by one.
             return [row for sample in samples for row in self._one_of_many(sample)]
 
     def _many(self, samples: Floats) -> Floats:
         params = self._call("fit", self.fit, samples)
-        return np.asarray(check_shape(self._says("fit"), params, (len(samples), None)), np.float64)
+        return np.asarray(check_shape(self._label("fit"), params, (len(samples), None)), np.float64)
 
     def _one_of_many(self, sample: Floats) -> Iterator[Any]:
         try:
@@ -181,13 +186,13 @@ class FunctionFamily:
         shape = np.shape(params)
         if len(shape) > 1 or np.asarray(params).dtype.kind not in "biuf":
             raise ValueError(
-                f"{self._says('fit')} must give parameters (p,), real numbers, or None, got "
+                f"{self._label('fit')} must give parameters (p,), real numbers, or None, got "
                 f"{params!r}."
             )
         return np.atleast_1d(np.asarray(params, np.float64))
 
     def _call(self, role: str, function: Callable[..., Any], *arguments: Floats) -> Any:
-        """The function of the user, told by name where it fails."""
+        """Call the user's function; an error message names it."""
         try:
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 return function(*(array.copy() for array in arguments))
@@ -196,43 +201,43 @@ class FunctionFamily:
                 raise
             shapes = " and ".join(str(array.shape) for array in arguments)
             raise RuntimeError(
-                f"{self._says(role)} failed on {shapes}: {type(error).__name__}: {error}. "
+                f"{self._label(role)} failed on {shapes}: {type(error).__name__}: {error}. "
                 "A fit may return None where its points determine no model."
             ) from error
 
-    def _says(self, role: str) -> str:
+    def _label(self, role: str) -> str:
         function = self.fit if role == "fit" else self.measure
         called = getattr(function, "__name__", repr(function))
         return f"{role} function {called!r} of family {self.name!r}"
 
     def _fits_many(self, samples: Floats) -> bool:
-        """Does fit take many samples at once?
+        """Whether fit accepts many samples at once.
 
-        Tried on more of them than a sample has points or columns, so that no axis is taken
-        for another. A fit that takes one sample too, and gives something else for it, is
-        meant to be called with one.
+        The trial has more samples than a sample has points or columns, so that no axis is mistaken
+        for another. If fit also accepts a single sample, but with another result, it is called
+        with single samples.
         """
         b = max(samples.shape[1:]) + 1
         few = samples[np.arange(b) % len(samples)]
-        many = _tried(self.fit, few)
+        many = _try_call(self.fit, few)
         if many is None or many.ndim != 2 or len(many) != b:
             return False
-        one = _tried(self.fit, few[0])
+        one = _try_call(self.fit, few[0])
         return one is None or one.ndim != 1 or _agree(one, many[0])
 
     def _measures_many(self, X: Floats, params: Floats) -> bool:
-        """Does residuals take many models at once? Tried as `_fits_many` does."""
+        """Whether residuals accepts many models at once. See `_fits_many`."""
         p = params.shape[1]
         rows, few = X[np.arange(p + 2) % len(X)], params[np.arange(p + 1) % len(params)]
-        many = _tried(self.measure, rows, few)
+        many = _try_call(self.measure, rows, few)
         if many is None or many.shape != (p + 2, p + 1):
             return False
-        one = _tried(self.measure, rows, few[0])
+        one = _try_call(self.measure, rows, few[0])
         return one is None or one.shape != (p + 2,) or _agree(one, many[:, 0])
 
 
-def _tried(function: Callable[..., Any], *arguments: Floats) -> Any:
-    """What the function gives as real numbers; None for anything else, an exception too."""
+def _try_call(function: Callable[..., Any], *arguments: Floats) -> Any:
+    """The result as an array of real numbers; None for any other result or an exception."""
     try:
         with np.errstate(all="ignore"):
             answer = np.asarray(function(*(array.copy() for array in arguments)))
@@ -245,5 +250,5 @@ def _agree(one: Any, other: Any) -> bool:
     return one.shape == other.shape and np.allclose(one, other, rtol=1e-6, equal_nan=True)
 
 
-def _called(function: Any) -> str:
+def _name_of(function: Any) -> str:
     return getattr(function, "__name__", repr(function))

@@ -14,23 +14,23 @@ from ..protocols import Bools, Columns, Floats
 from ._family import IMAGES, Family, Scene
 from ._matches import normalised, scales, shifts, with_centres
 
-# A pivot of the linear system, relative to the first, below which the matches do
-# not determine it: a match stands twice, or all lie on one plane, but for rounding.
+# The smallest pivot of the linear system, relative to the first. Below it the sample is
+# degenerate: a match occurs twice, or all matches lie on one plane, up to rounding errors.
 SINGULAR = 1e-7
-# A coefficient of a polynomial, relative to the largest, that counts as zero: a root
-# beyond the inverse of this is the root at infinity.
+# A coefficient of a polynomial counts as zero below this share of the largest one; a root
+# beyond its inverse is the root at infinity.
 VANISHING = 1e-10
 
 
 @dataclass(frozen=True)
 class Fundamental(Family):
-    """Epipolar geometries. Rows (x1, y1, x2, y2); parameters: points c1 and c2 and a matrix M by
-    rows, (x2 - c2)' M (x1 - c1) = 0; `matrices` gives F with x2' F x1 = 0.
+    """Epipolar geometries. Rows are (x1, y1, x2, y2); parameters are points c1 and c2 and the rows
+    of a matrix M, (x2 - c2)' M (x1 - c1) = 0. `matrices` returns F with x2' F x1 = 0.
 
-    solver="8-point" solves in Hartley's coordinates and takes the nearest matrix
-    of rank 2; "7-point" gives the up to three matrices of rank 2 that fit seven
-    matches exactly. The residual is the Sampson distance in pixels, the
-    first-order distance of the match to the nearest one that satisfies F.
+    solver="8-point" solves in Hartley's coordinates and takes the nearest matrix of rank 2;
+    "7-point" returns the matrices of rank 2 that fit seven matches exactly, at most three. The
+    residual is the Sampson distance in pixels, the first-order distance of the match to the
+    nearest one that satisfies F.
     """
 
     solver: str = "8-point"
@@ -43,7 +43,7 @@ class Fundamental(Family):
 
     @property
     def scene(self) -> Scene | None:
-        """None for seven points: few of a box are in general position, and show no law."""
+        """None for the 7-point solver: samples of a scene are rarely in general position."""
         if self.solver == "7-point":
             return None
         return Scene("make_motion_pair", 3, "matches of three motions")
@@ -74,13 +74,13 @@ class Fundamental(Family):
         return sampson([at - c for at, c in zip(x, theta)], theta[4:], xp)
 
     def matrices(self, params: Floats) -> Floats:
-        """(m, 3, 3): F in the coordinates of the images, up to a factor."""
+        """Return F (m, 3, 3) in image coordinates, up to a factor."""
         left = shifts(params[:, 2:4]).transpose(0, 2, 1)
         return np.asarray(left @ params[:, 4:].reshape(-1, 3, 3) @ shifts(params[:, :2]))
 
 
 def sampson(x: Columns, F: Columns, xp: Any) -> Any:
-    """|x2' F x1| over the norm of its gradient, of matches relative to the centres."""
+    """|x2' F x1| divided by the norm of its gradient, for matches relative to the centres."""
     x1, y1, x2, y2 = x
     ax = F[0] * x1 + F[1] * y1 + F[2]
     ay = F[3] * x1 + F[4] * y1 + F[5]
@@ -89,15 +89,15 @@ def sampson(x: Columns, F: Columns, xp: Any) -> Any:
     by = F[1] * x2 + F[4] * y2 + F[7]
     error = abs(x2 * ax + y2 * ay + az)
     distance = error / xp.sqrt(ax * ax + ay * ay + bx * bx + by * by)
-    # Both points on their epipoles satisfy F whatever it is: 0, not 0 / 0.
+    # If both points are on their epipoles, the residual is 0, not 0 / 0.
     distance = xp.where(error == 0, 0.0, distance)
-    # Coordinates so large that they overflow lie on nothing.
+    # Coordinates that overflow have an infinite residual.
     return xp.where(distance >= 0, distance, inf)
 
 
 @jit
 def _system(points, A):  # type: ignore[no-untyped-def]
-    """One row of A (k, 9) for each match: x2' F x1 = 0."""
+    """Fill A (k, 9), one row for each match: x2' F x1 = 0."""
     for j in range(A.shape[0]):
         x1, y1, x2, y2 = points[0, j, 0], points[0, j, 1], points[1, j, 0], points[1, j, 1]
         A[j, 0], A[j, 1], A[j, 2] = x2 * x1, x2 * y1, x2
@@ -107,9 +107,9 @@ def _system(points, A):  # type: ignore[no-untyped-def]
 
 @jit
 def _null_vectors(A, order, out):  # type: ignore[no-untyped-def]
-    """Unit vectors out (9 - k, 9) with A out' = 0, by elimination with complete pivoting.
+    """Fill out (9 - k, 9) with unit vectors, A out' = 0, by elimination with complete pivoting.
 
-    A (k, 9) is overwritten. False if its rank is below k. O(k**2 * 9).
+    A (k, 9) is overwritten. Returns False if its rank is below k. O(k**2 * 9).
     """
     k, c = A.shape
     for j in range(c):
@@ -150,7 +150,7 @@ def _null_vectors(A, order, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _eight_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
-    """The linear solution, not yet of rank 2. O(s)."""
+    """Fill F with the linear solution, which has not yet rank 2. O(s)."""
     A, order, null = np.empty((8, 9)), np.empty(9, np.int64), np.empty((1, 9))
     for i in range(points.shape[0]):
         if frames[i, 0, 2] == 0.0 or frames[i, 1, 2] == 0.0:
@@ -173,7 +173,8 @@ def _mixed_det(P, Q, R):  # type: ignore[no-untyped-def]
 
 @jit
 def _real_roots(c3, c2, c1, c0, roots):  # type: ignore[no-untyped-def]
-    """Real roots of c3 x^3 + c2 x^2 + c1 x + c0, whose degree may be lower; returns how many."""
+    """Fill roots with the real ones of c3 x^3 + c2 x^2 + c1 x + c0, also for a lower degree;
+    returns their number."""
     least = VANISHING * max(abs(c3), abs(c2), abs(c1), abs(c0))
     count = 0
     if abs(c3) > least:
@@ -191,7 +192,7 @@ def _real_roots(c3, c2, c1, c0, roots):  # type: ignore[no-untyped-def]
     elif abs(c2) > least:
         inside = c1 * c1 - 4 * c2 * c0
         if inside >= 0:
-            # The form without cancellation between c1 and the square root.
+            # This form avoids cancellation between c1 and the square root.
             t = -0.5 * (c1 + (np.sqrt(inside) if c1 >= 0 else -np.sqrt(inside)))
             roots[0] = t / c2
             roots[1] = c0 / t if t != 0 else roots[0]
@@ -224,6 +225,6 @@ def _seven_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
             valid[i, k] = True
         largest = max(abs(c2), abs(c1), abs(c0))
         if largest > VANISHING and abs(c3) <= VANISHING * largest:
-            # The root at infinity: F2 itself is of rank 2, as in exactly rectified images.
+            # The root at infinity: F2 itself has rank 2, as in exactly rectified images.
             F[i, count] = Q.reshape(3, 3)
             valid[i, count] = True

@@ -12,27 +12,30 @@ from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
 from ._family import IMAGES, Family, Scene
 from ._matches import normalised, scales, shifts, with_centres
+from ._refits import Frame, dlt_homography
 
-# Twice the area of a triangle of matches, in coordinates of spread sqrt(2), below
-# which the three are collinear: less than a thousandth of a pixel in a usual image.
+# Three matches are collinear if twice the area of their triangle is below this, in coordinates
+# of mean distance sqrt(2): less than a thousandth of a pixel in a typical image.
 FLAT = 1e-6
 
 
 @dataclass(frozen=True)
 class Homography(Family):
-    """Plane-induced maps. Rows (x1, y1, x2, y2); parameters: points c1 and c2 and a matrix M by
-    rows, x2 - c2 ~ M (x1 - c1); `matrices` gives H with x2 ~ H x1.
+    """Plane-induced maps. Rows are (x1, y1, x2, y2); parameters are points c1 and c2 and the rows
+    of a matrix M, x2 - c2 ~ M (x1 - c1). `matrices` returns H with x2 ~ H x1.
 
     The residual is the symmetric transfer error sqrt((|x2 - H x1|^2 +
-    |x1 - H^-1 x2|^2) / 2) in pixels, infinite behind the camera. A sample is
+    |x1 - H^-1 x2|^2) / 2) in pixels, and infinite behind the camera. A sample is
     degenerate if three of its matches are collinear in an image, or if no plane
-    in front of both cameras can give it (the matches turn inside out).
+    in front of both cameras induces it (the orientation of a triangle changes).
     """
 
     name: ClassVar[str] = "homography"
     n_points = 4
     scene = Scene("make_plane_pair", 3, "matches of three planes")
     layout = IMAGES
+    # A band of pixels contains matches of several planes, which one refitted map would average.
+    refits_bands = False
 
     def codimension(self, d: int) -> int:
         return 2
@@ -46,24 +49,35 @@ class Homography(Family):
         return with_centres(frames, M[:, None]), valid[:, None]
 
     def prepared(self, params: Floats) -> Floats:
-        """(m, 22): the inverse of M after it."""
+        """Append the inverse of M: (m, 22)."""
         columns = np.empty((22, len(params)))
         columns[:13] = params.T
-        # Not by LAPACK: its pivots, and so the last bit, would depend on the unit of length.
+        # LAPACK's pivots, and so the last bit, would depend on the unit of length.
         _invert_all(columns[4:13], columns[13:])
         return columns.T
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         return transfer_error([at - c for at, c in zip(x, theta)], theta[4:13], theta[13:], xp)
 
+    def lift(self, Z: Floats) -> Floats:
+        first, second = (np.column_stack([Z[:, c : c + 2], np.ones(len(Z))]) for c in (0, 2))
+        return np.asarray((first[:, :, None] * second[:, None, :]).reshape(-1, 9))
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        first, second, M, valid = dlt_homography(S)
+        unit = np.array([frame.scale[0], frame.scale[0], 1.0])
+        M = M * unit[:, None] / unit
+        centres = frame.restored(np.concatenate([first, second], axis=1))
+        return np.concatenate([centres, M.reshape(-1, 9)], axis=1), valid
+
     def matrices(self, params: Floats) -> Floats:
-        """(m, 3, 3): H in the coordinates of the images, up to a positive factor."""
+        """Return H (m, 3, 3) in image coordinates, up to a positive factor."""
         back = shifts(-params[:, 2:4])
         return np.asarray(back @ params[:, 4:].reshape(-1, 3, 3) @ shifts(params[:, :2]))
 
 
 def transfer_error(x: Columns, H: Columns, G: Columns, xp: Any) -> Any:
-    """The symmetric transfer error by H and its inverse G, of matches relative to the centres."""
+    """Symmetric transfer error of H and its inverse G, for matches relative to the centres."""
     x1, y1, x2, y2 = x
     w2 = H[6] * x1 + H[7] * y1 + H[8]
     w1 = G[6] * x2 + G[7] * y2 + G[8]
@@ -72,7 +86,7 @@ def transfer_error(x: Columns, H: Columns, G: Columns, xp: Any) -> Any:
     bx = x1 - (G[0] * x2 + G[1] * y2 + G[2]) / w1
     by = y1 - (G[3] * x2 + G[4] * y2 + G[5]) / w1
     error = xp.sqrt((ax * ax + ay * ay + bx * bx + by * by) / 2)
-    # Not NaN either, where coordinates are so large that they overflow.
+    # Replaces NaN, too, if large coordinates overflow.
     return xp.where((w1 > 0) & (w2 > 0) & (error >= 0), error, inf)
 
 
@@ -84,7 +98,8 @@ def _area(p, a, b, c):  # type: ignore[no-untyped-def]
 
 @jit
 def _basis(p, B):  # type: ignore[no-untyped-def]
-    """B (3, 3) maps the standard projective basis to four points; False if three are collinear."""
+    """Fill B (3, 3), which maps the standard projective basis to four points. Returns False if
+    three of them are collinear."""
     areas = np.array([_area(p, 3, 1, 2), _area(p, 0, 3, 2), _area(p, 0, 1, 3), _area(p, 0, 1, 2)])
     if np.abs(areas).min() <= FLAT:
         return False
@@ -112,7 +127,7 @@ def _invert(B, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _invert_all(H, out):  # type: ignore[no-untyped-def]
-    """`_invert` of all columns of H (9, m), in vectors."""
+    """`_invert` for all columns of H (9, m), vectorised."""
     for r in range(3):
         for c in range(3):
             r1, r2 = 3 * ((c + 1) % 3), 3 * ((c + 2) % 3)
@@ -130,8 +145,8 @@ def _invert_all(H, out):  # type: ignore[no-untyped-def]
 
 @jit
 def _four_points(frames, points, H, valid):  # type: ignore[no-untyped-def]
-    """H = B2 inv(B1), of unit norm. The fourth match has depth 1, so the signs of the
-    other three depths are those of B2's and B1's weights: all must agree. O(s)."""
+    """H = B2 inv(B1), of unit norm. The fourth match has depth 1, so the signs of the other three
+    depths are those of the weights of B2 and B1, which must agree. O(s)."""
     B1, B2, inverse = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     for i in range(points.shape[0]):
         if frames[i, 0, 2] == 0.0 or frames[i, 1, 2] == 0.0:

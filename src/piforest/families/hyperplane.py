@@ -9,17 +9,19 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
+from ._charts import plane_coordinates
 from ._family import SPACE, Family, Scene
 from ._outlines import flat_within_box
+from ._refits import Frame, principal, with_one
 from ._spans import FLAT, frame, nearest_to_origin, normal_to
 
 
 @dataclass(frozen=True)
 class Hyperplane(Family):
-    """Hyperplanes in d >= 2 dimensions, from d points. Parameters: a point and a unit normal,
+    """Hyperplanes in d >= 2 dimensions, from d points. Parameters are a point and a unit normal,
     p = 2 d. The residual is the distance.
 
-    A sample is degenerate if its points span less than a hyperplane.
+    A sample is degenerate if its points span fewer than d - 1 dimensions.
     """
 
     name: ClassVar[str] = "hyperplane"
@@ -45,8 +47,23 @@ class Hyperplane(Family):
         normal = theta[len(x) :]
         return abs(sum((at - p) * u for at, p, u in zip(x, theta, normal)))
 
+    def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
+        """In the plane and in space: coordinates within the hyperplane."""
+        off = [at - p for at, p in zip(x, theta)]
+        if len(x) == 2:
+            return (off[1] * theta[2] - off[0] * theta[3],)
+        return plane_coordinates(off, theta[3:], xp) if len(x) == 3 else ()
+
+    def lift(self, Z: Floats) -> Floats:
+        return with_one(Z)
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        mean, values, vectors, valid = principal(S)
+        params = np.concatenate([frame.restored(mean), vectors[:, :, 0]], axis=1)
+        return params, valid & (values[:, 1] > 1e-14)
+
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
-        """In the plane and in space: where it cuts the box. Nothing beyond."""
+        """Return the intersection with the box in two and three dimensions, else nothing."""
         anchor, normal = np.split(params, 2)
         return flat_within_box(anchor, normal, low, high)
 
@@ -65,14 +82,14 @@ def _by_cross_product(samples: Floats) -> tuple[Floats, Bools]:
     normal = np.cross(a, b)
     area = np.sqrt(np.sum(normal**2, axis=1))
     sides2 = np.stack([np.sum(side**2, axis=1) for side in (a, b, a - b)])
-    # Twice the area is the longest side times the height on it.
+    # Twice the area is the longest side times the corresponding height.
     valid = area > FLAT * np.max(sides2, axis=0)
     return normal / np.where(valid, area, 1)[:, None], valid
 
 
 @jit
 def _normals(samples, normals, valid):  # type: ignore[no-untyped-def]
-    """Normals (s, d) of samples (s, d, d). O(s d^3)."""
+    """Fill normals (s, d) of samples (s, d, d). O(s d^3)."""
     d = samples.shape[2]
     V, order, heights = np.empty((d - 1, d)), np.empty(d - 1, np.int64), np.empty(d - 1)
     for i in range(samples.shape[0]):

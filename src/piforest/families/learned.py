@@ -1,8 +1,8 @@
-"""Any scikit-learn estimator as a family: it learns from a few rows and is judged on all.
+"""Use a scikit-learn estimator as a family: it is fitted to a few rows and evaluated on all.
 
-A parametric family has a formula and a solver; here an estimator learns the law
-from a small random sample. The parameters of a model are its sample, from which it
-is fitted again when it is asked, so that a model is an array like any other.
+A parametric family has a formula and a solver; here an estimator is fitted to a small random
+sample. The parameters of a model are the rows of its sample, so that a model is an array as in any
+other family; the estimator is fitted again when it is needed.
 """
 
 from __future__ import annotations
@@ -18,63 +18,63 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detecto
 
 from .._validation import check_integer
 from ..protocols import Bools, Floats, RowLayout
-from . import spread
+from . import robust_size
 from ._samples import has_repeats
 
-# Twice as many as a detector draws by itself, so that all of its models stay.
+# The size of the cache: twice the number of models that a detector draws by default.
 _KEPT = 20_000
-# Log-densities that differ by less, relative to their size, are the same.
+# The relative tolerance of log-densities.
 _SAME = 1e-11
-# So many samples are tried before an estimator is said to learn from none.
+# The number of samples that are tried before the data are rejected.
 _TRIED = 20
-# What an estimator may raise where a sample does not do.
+# The exceptions by which an estimator rejects a sample.
 _UNFIT = (ValueError, ArithmeticError, np.linalg.LinAlgError, UserWarning, RuntimeWarning)
-# The widest band that is looked at is 0.36 of the extent: seven standard deviations for a
-# density; for a classifier the log of the number of classes, what guessing gives.
+# The largest half-width is 0.36 of the extent: seven standard deviations for a density, and for a
+# classifier the log of the number of classes, the residual of random guesses.
 _DENSITY_EXTENT = 20.0
 _CLASS_EXTENT = 1 / 0.36
 
 
 class LearnedFamily:
-    """What an estimator learns from `sample_size` rows; any estimator of scikit-learn's kind.
+    """A family whose models are estimators, each fitted to `sample_size` rows.
 
-    What the residual is depends on what the estimator is:
+    The residual depends on the kind of estimator:
 
-    - A regressor learns the column `target` from the others: |y - f(x)|, in the units of that
+    - A regressor predicts the column `target` from the others: |y - f(x)|, in the units of that
       column.
-    - A transformer with `inverse_transform`, such as PCA: the Euclidean distance from a row to
-      what is left of it after `transform`, in the units of X.
-    - A density, whose `score_samples` is a log-density (`GaussianMixture`, `KernelDensity`):
-      sqrt(2 (b - l)), l the log-density of the row, b that of the densest row of the sample,
-      and 0 where the row is denser. In standard deviations: for a Gaussian, about the
-      Mahalanobis distance.
-    - A classifier with `predict_proba`: -log of the probability of the row's class, which the
-      column `target` holds as a whole number (others are rounded); infinite for a class that
-      the sample does not have. In nats.
+    - A transformer with `inverse_transform`, such as PCA: the Euclidean distance between a row and
+      its reconstruction, in the units of X.
+    - A density, whose `score_samples` returns log-densities (`GaussianMixture`, `KernelDensity`):
+      sqrt(2 (b - l)), where l is the log-density of the row and b that of the densest row of the
+      sample, and 0 for a row with l > b. The unit is the standard deviation: for a Gaussian, it
+      is approximately the Mahalanobis distance.
+    - A classifier with `predict_proba`: minus the logarithm of the probability of the row's class,
+      in nats. The column `target` contains the class as an integer; other values are rounded. The
+      residual is infinite for a class that is not in the sample.
 
-    A model need not go through its own sample. A sample on which the estimator warns or
-    raises an error is degenerate, and so is one in which a row stands twice, or which has one
-    class only.
+    A model need not go through its own sample. A sample is degenerate if the estimator warns or
+    raises an error, if a row occurs twice, or if it contains only one class.
 
-    Small samples find more: one of k rows is free of anomalies with the k-th power of their
-    structure's share. Take as few rows as the estimator can learn the law from. Estimators that
-    depend on the units of the columns want a scaler before them, in a pipeline.
+    Small samples work better: k rows of a structure's share p of the data are all normal with
+    probability p^k. Use as few rows as the estimator needs to learn the relationship. Put a scaler
+    before an estimator that depends on the units of the columns, in a pipeline.
 
     Parameters
     ----------
     estimator : estimator
-        Copied. Each `random_state` that is None becomes 0, so that a sample has one model.
+        The estimator, which is copied. Each `random_state` of None becomes 0, so that a sample
+        always gives the same model.
     sample_size : int, default=20
-        Rows that a model is learned from, at least 2.
+        The number of rows that a model is fitted to, at least 2.
     target : int, default=-1
-        The column that a regressor or a classifier predicts; the others ignore it.
+        The column that a regressor or a classifier predicts. Ignored by other estimators.
     codimension : int or None, default=None
-        Columns minus the dimension of a structure. None: 1 for regressors and classifiers, d
-        for densities, d - `n_components` for transformers that have this parameter, else 1.
+        Columns minus the dimension of a structure. If None, it is 1 for regressors and
+        classifiers, d for densities, d - `n_components` for transformers that have this
+        parameter, and 1 for other transformers.
 
-    Up to 20,000 fitted estimators are kept in memory as long as the family lives, and the least
-    recently used are fitted again when needed. They are no part of it: neither compared nor
-    pickled.
+    The family caches up to 20,000 fitted estimators in memory and drops the least recently used;
+    they are fitted again when needed. The cache is neither compared nor pickled.
 
     Examples
     --------
@@ -141,11 +141,11 @@ class LearnedFamily:
 
     @property
     def layout(self) -> RowLayout:
-        """What the columns of a row are."""
+        """The meaning of the columns."""
         return RowLayout() if self._unsupervised else RowLayout("table", target=self._target)
 
     def sample_size(self, d: int) -> int:
-        """The rows that a model is learned from."""
+        """The number of rows that a model is fitted to."""
         return self._size
 
     def codimension(self, d: int) -> int:
@@ -157,21 +157,21 @@ class LearnedFamily:
         if self._kind == "reconstruction":
             kept = getattr(_last(self._estimator), "n_components", None)
             return d - kept if isinstance(kept, int) else 1
-        return min(1, d - 1)  # one column is the target, so there has to be another
+        return min(1, d - 1)  # the target needs at least one other column
 
     def extent(self, X: Floats) -> float:
-        """The spread of the target for regressors, of the rows for transformers."""
+        """The size of the target for regressors, of the rows for transformers."""
         if self._kind == "density":
             return _DENSITY_EXTENT
         if self._kind == "reconstruction":
-            return spread(X)
+            return robust_size(X)
         _, y = self._split(X)
         if self._kind == "class":
             return float(_CLASS_EXTENT * np.log(max(2, len(np.unique(y)))))
-        return spread(y[:, None])
+        return robust_size(y[:, None])
 
-    def complaint(self, X: Floats) -> str | None:
-        """Why nothing can be learned from these rows."""
+    def reason_to_reject(self, X: Floats) -> str | None:
+        """The reason why no model can be fitted to these rows, or None."""
         d, target = X.shape[1], self._target
         if self._kind in ("prediction", "class"):
             if not -d <= target < d:
@@ -188,7 +188,7 @@ class LearnedFamily:
         for _ in range(_TRIED):
             sample = X[rng.choice(len(X), self._size, replace=False)]
             try:
-                self._learned(sample)
+                self._fit_estimator(sample)
             except _UNFIT as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
@@ -199,19 +199,19 @@ class LearnedFamily:
         )
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
-        """Samples (s, k, d) to parameters (s, 1, k d), which are the samples, and valid (s, 1)."""
+        """Parameters (s, 1, k d), which are the samples (s, k, d), and valid (s, 1)."""
         params = np.array(samples, np.float64, order="C").reshape(len(samples), -1)
         valid = ~has_repeats(samples)
         for i in np.flatnonzero(valid):
             try:
                 with self._lock:
-                    self._keep(params[i].tobytes(), self._learned(samples[i]))
+                    self._keep(params[i].tobytes(), self._fit_estimator(samples[i]))
             except _UNFIT:
                 valid[i] = False
         return params[:, None], valid[:, None]
 
     def residuals(self, X: Floats, params: Floats) -> Floats:
-        """(n, d), (m, k d) to distances (n, m)."""
+        """Distances (n, m) of rows (n, d) to models (m, k d)."""
         R = np.empty((len(X), len(params)))
         if R.size == 0:
             return R
@@ -220,7 +220,7 @@ class LearnedFamily:
         with config_context(assume_finite=True, skip_parameter_validation=True):
             for j, model in enumerate(self._models(params, X.shape[1])):
                 R[:, j] = measure(model, known, y)
-        # What an estimator cannot judge is no nearer than anything else.
+        # A row that the estimator cannot evaluate has an infinite residual.
         R[np.isnan(R)] = np.inf
         return R
 
@@ -230,15 +230,15 @@ class LearnedFamily:
 
     def _split(self, X: Floats) -> tuple[Floats, Floats]:
         y = X[:, self._target]
-        # Classes are numbers like the others here, which a little noise must not change.
+        # Classes are stored as floats; rounding makes them robust to small errors.
         return np.delete(X, self._target, axis=1), np.rint(y) if self._kind == "class" else y
 
-    def _learned(self, sample: Floats) -> Any:
-        """The estimator fitted on a sample (k, d); raises where it does not do."""
-        sample = sample.copy()  # an estimator may keep it, or write into it
+    def _fit_estimator(self, sample: Floats) -> Any:
+        """Fit the estimator to a sample (k, d); raises an error for a degenerate one."""
+        sample = sample.copy()  # an estimator may keep or modify it
         estimator = clone(self._estimator)
         with warnings.catch_warnings(), config_context(assume_finite=True):
-            # What a library will change some day says nothing about this sample.
+            # Deprecation warnings do not concern the sample.
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", UserWarning)
             warnings.simplefilter("error", RuntimeWarning)
@@ -251,17 +251,17 @@ class LearnedFamily:
                         raise ValueError("one class only")
                     estimator.fit(known, y)
             except TypeError as error:
-                # A wrong call or a wrong parameter, whatever the sample.
-                self._mistaken(error)
+                # A wrong call or a wrong parameter, for any sample.
+                self._raise_type_error(error)
             if self._kind == "density":
                 return estimator, float(np.max(estimator.score_samples(sample)))
         return estimator
 
-    def _mistaken(self, error: Exception) -> NoReturn:
+    def _raise_type_error(self, error: Exception) -> NoReturn:
         raise TypeError(f"fit of the estimator of family {self.name!r}: {error}") from error
 
     def _models(self, params: Floats, d: int) -> list[Any]:
-        """The estimators of parameters (m, k d), fitted again where they are not known."""
+        """The estimators of parameters (m, k d), from the cache or fitted again."""
         if params.shape[1] != self._size * d:
             raise ValueError(
                 f"a model of family {self.name!r} has {self._size} rows of {d} columns, so "
@@ -275,7 +275,7 @@ class LearnedFamily:
                 if key in self._fitted:
                     self._fitted.move_to_end(key)
                 else:
-                    self._keep(key, self._learned(row.reshape(self._size, d)))
+                    self._keep(key, self._fit_estimator(row.reshape(self._size, d)))
                 models.append(self._fitted[key])
         return models
 
@@ -306,8 +306,8 @@ class LearnedFamily:
     def _density(model: Any, X: Floats, _: None) -> Floats:
         estimator, best = model
         gap = best - estimator.score_samples(X)
-        # The densest row itself: BLAS rounds differently for other blocks, and the root would
-        # make 1e-7 of the last digit.
+        # Exactly 0 for the densest row: BLAS rounds differently for other blocks, and the square
+        # root magnifies an error in the last digit to 1e-7.
         return np.asarray(np.sqrt(2 * np.where(gap > _SAME * max(1.0, abs(best)), gap, 0.0)))
 
     def __repr__(self) -> str:
@@ -318,7 +318,7 @@ class LearnedFamily:
         )
 
     def _key(self) -> tuple[Any, ...]:
-        """Estimators have no value of their own, so that of their parameters."""
+        """The parameters of the estimator, because estimators are not comparable."""
         options = repr(sorted(self._estimator.get_params().items(), key=lambda item: item[0]))
         return type(self._estimator), options, self._size, self._target, self._codimension
 
@@ -332,11 +332,11 @@ class LearnedFamily:
         return LearnedFamily, (self._estimator, self._size, self._target, self._codimension)
 
     def __deepcopy__(self, memo: Any) -> LearnedFamily:
-        return self  # it never changes, and a copy would have to learn again
+        return self  # immutable; a copy would have an empty cache
 
 
 def _last(estimator: Any) -> Any:
-    """The estimator itself, or the one at the end of a pipeline."""
+    """The final estimator of a pipeline, or the estimator itself."""
     steps = getattr(estimator, "steps", None)
     return steps[-1][1] if steps else estimator
 
@@ -352,7 +352,7 @@ def _kind_of(estimator: Any) -> str:
         return "class"
     if hasattr(estimator, "inverse_transform"):
         return "reconstruction"
-    # The score of an outlier detector is no density.
+    # The score of an outlier detector is not a density.
     if hasattr(estimator, "score_samples") and not is_outlier_detector(estimator):
         return "density"
     raise ValueError(
@@ -362,7 +362,7 @@ def _kind_of(estimator: Any) -> str:
 
 
 def _repeatable(estimator: Any) -> Any:
-    """A copy that gives one answer for one sample."""
+    """A copy that is deterministic."""
     copy = clone(estimator)
     seeds = {
         name: 0

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..protocols import Bools, Columns, Floats
 from ._family import Family, Scene
+from ._refits import Frame, principal, with_one
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class Line(Family):
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         start, end = samples[:, 0], samples[:, 1]
         direction = end - start
-        # The point nearer to the origin is the one with more digits to measure from: a far
-        # one, a fill value say, would swallow those of every other point.
+        # The point nearer to the origin is the more precise reference: differences to a far one,
+        # such as a fill value, would lose the digits of all other points.
         nearer = np.sum(start**2, axis=1) <= np.sum(end**2, axis=1)
         anchor = np.where(nearer[:, None], start, end)
         length = np.sqrt(np.sum(direction**2, axis=1))
@@ -43,6 +44,18 @@ class Line(Family):
         along = sum(a * u for a, u in zip(off, direction))
         across = [a - along * u for a, u in zip(off, direction)]
         return xp.sqrt(sum(a * a for a in across))
+
+    def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
+        """The position along the line."""
+        return (sum((at - p) * u for at, p, u in zip(x, theta, theta[len(x) :])),)
+
+    def lift(self, Z: Floats) -> Floats:
+        return with_one(Z)
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        mean, values, vectors, valid = principal(S)
+        params = np.concatenate([frame.restored(mean), vectors[:, :, -1]], axis=1)
+        return params, valid & (values[:, -1] > 1e-14)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         anchor, direction = np.split(params, 2)

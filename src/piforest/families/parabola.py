@@ -1,4 +1,4 @@
-"""Parabolas, upright from three points or of any direction from four."""
+"""Parabolas: upright from three points, of any direction from four."""
 
 from __future__ import annotations
 
@@ -16,21 +16,23 @@ from ._outlines import within_box
 from ._samples import area
 from .polynomial import abscissae, interpolate
 
-# Twice the area of a triangle of the sample over that of the square on its longest difference of
-# coordinates: below it the three are collinear, and a line meets a parabola in two points only.
+# Three points of a sample are collinear if twice the area of their triangle, relative to the square
+# of the largest difference of coordinates, is below this. A line intersects a parabola at most
+# twice.
 FLAT = 1e-6
 
 
 @dataclass(frozen=True)
 class Parabola(Family):
-    """Parabolas. Parameters: a point p, the unit vector a of the axis, a width h and c0, c1, c2:
+    """Parabolas. Parameters are a point p, the unit vector a of the axis, a width h and c0, c1, c2:
     v = c0 + c1 t + c2 t^2, where v is the coordinate of x - p along the axis and t h the one
     along (ay, -ax), to the right of it.
 
-    rotated=False: the axis is that of y, one parabola through three points. rotated=True: any
-    axis; through four points go two parabolas if each is a corner of their hull, else none.
-    The residual is the distance to first order, |v - f| / sqrt(1 + f'^2). Three points on a line
-    give that line, the parabola without curvature, if upright; they are degenerate if rotated.
+    rotated=False: the axis is the y axis; three points determine one parabola. rotated=True: the
+    axis has any direction; four points determine two parabolas if each of them is a vertex of
+    their convex hull, else none. The residual is the first-order distance,
+    |v - f| / sqrt(1 + f'^2). Three collinear points determine their line, a parabola without
+    curvature, if rotated=False; they are degenerate if rotated=True.
     """
 
     rotated: bool = False
@@ -84,7 +86,7 @@ class Parabola(Family):
         slope = (c1 + 2 * c2 * t) / h
         f = c0 + t * (c1 + c2 * t)
         distance = abs(v - f) / xp.sqrt(1 + slope * slope)
-        # Where the parabola overflows it is far away.
+        # The residual is infinite if the parabola overflows.
         return xp.where(distance >= 0, distance, inf)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
@@ -98,7 +100,7 @@ class Parabola(Family):
 
 
 def _axes(p: Floats) -> tuple[Floats, Floats, Bools]:
-    """The axes (s, 2) of the two parabolas through four points each.
+    """The axes (s, 2) of the two parabolas through each sample of four points.
 
     In the frame of the first three points, (0, 0), (1, 0) and (0, 1), they are
     (f x + g y)^2 = f^2 x + g^2 y; the fourth point gives a quadratic equation for f : g.
@@ -112,11 +114,11 @@ def _axes(p: Floats) -> tuple[Floats, Floats, Bools]:
     inside = x * y * (-area(p, 3, 1, 2) / frame)  # x y (x + y - 1), without cancellation
     valid &= inside > 0
     root = np.sqrt(np.where(valid, inside, 0))
-    # The form of the two roots without cancellation.
+    # This form of the two roots avoids cancellation.
     far = -(x * y + np.where(x * y < 0, -root, root))
     f = np.stack([far, y * (y - 1)], axis=1)
     g = np.stack([x * (x - 1), far], axis=1)
-    # f x + g y in the plane itself; the axis runs along its zeros.
+    # f x + g y in the original coordinates; it is zero along the axis.
     a, b = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
     ux, uy = f * b[:, 1:] - g * a[:, 1:], g * a[:, :1] - f * b[:, :1]
     norm = np.sqrt(ux * ux + uy * uy)
@@ -126,8 +128,8 @@ def _axes(p: Floats) -> tuple[Floats, Floats, Bools]:
 
 
 def _three(t: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """Of four points the first, the last and, of the other two, the one farther from its
-    neighbours in t: all four lie on the parabola, and these determine it best."""
+    """Select three of four points: the first, the last and, of the other two, the one farther from
+    its neighbours in t. All four lie on the parabola; these three determine it best."""
     order = np.argsort(t, axis=1)
     t, v = np.take_along_axis(t, order, axis=1), np.take_along_axis(v, order, axis=1)
     gap = np.minimum(t[:, 1:3] - t[:, :1], t[:, 3:] - t[:, 1:3])

@@ -13,24 +13,24 @@ from ..protocols import Bools, Columns, Floats
 from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 
-# Two points of a sample nearer to each other in x than this part of its width stand one above
-# the other: the slope between them would be that of rounding.
+# Two points of a sample have the same x if the difference is below this share of its width: the
+# slope between them would be a rounding error.
 ABOVE = 1e-6
 
 
 @dataclass(frozen=True)
 class Polynomial(Family):
-    """Graphs of polynomials over x. Parameters: a point (x0, y0), a width h and coefficients
+    """Graphs of polynomials over x. Parameters are a point (x0, y0), a width h and coefficients
     c0, c1, ...: y = y0 + c0 + c1 t + c2 t^2 + ... with t = (x - x0) / h; all are lengths.
 
-    The residual is the distance to first order, |y - f(x)| / sqrt(1 + f'(x)^2). A degree above
-    ten or so loses digits outside the sample, and few samples of it are free of anomalies.
+    The residual is the first-order distance, |y - f(x)| / sqrt(1 + f'(x)^2). A degree above about
+    ten is inaccurate outside the sample, and few samples of this size are free of anomalies.
     """
 
     degree: int = 3
 
     name: ClassVar[str] = "polynomial"
-    # y is measured along an axis of its own, so that a turn gives another family.
+    # Not rotation: a rotated graph is in general not a graph over x.
     symmetries = frozenset({"translation", "scale"})
     layout = PLANE
 
@@ -61,7 +61,7 @@ class Polynomial(Family):
             f = f * t + lower
         steep = slope / h
         distance = abs(x[1] - y0 - f) / xp.sqrt(1 + steep * steep)
-        # Where the polynomial overflows it is far away.
+        # The residual is infinite if the polynomial overflows.
         return xp.where(distance >= 0, distance, inf)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
@@ -72,7 +72,8 @@ class Polynomial(Family):
 
 
 def abscissae(x: Floats) -> tuple[Floats, Floats, Bools]:
-    """Centred x (s, k) to a width h (s,), t = x / h in [-1, 1], and whether all t are apart."""
+    """Scale centred x (s, k): returns a width h (s,), t = x / h in [-1, 1], and a mask of the
+    samples whose t are distinct."""
     h = np.abs(x).max(axis=1)
     valid = h > 0
     h = np.where(valid, h, 1)
@@ -81,9 +82,9 @@ def abscissae(x: Floats) -> tuple[Floats, Floats, Bools]:
 
 
 def interpolate(t: Floats, y: Floats, valid: Bools) -> Floats:
-    """(s, k): coefficients, constant first, of the polynomials through k points each.
+    """Coefficients (s, k), constant first, of the polynomials through k points each.
 
-    By divided differences; 0 where not valid. O(s k**2).
+    Computed by divided differences; 0 for samples that are not valid. O(s k**2).
     """
     k = t.shape[1]
     t = np.where(valid[:, None], t, np.arange(k))
@@ -91,7 +92,7 @@ def interpolate(t: Floats, y: Floats, valid: Bools) -> Floats:
     for order in range(1, k):
         for i in range(k - 1, order - 1, -1):
             c[:, i] = (c[:, i] - c[:, i - 1]) / (t[:, i] - t[:, i - order])
-    # From Newton's form to powers of t, innermost bracket first.
+    # From Newton's form to powers of t, starting from the innermost bracket.
     for node in range(k - 2, -1, -1):
         for i in range(node, k - 1):
             c[:, i] -= t[:, node] * c[:, i + 1]

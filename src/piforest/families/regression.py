@@ -1,12 +1,13 @@
-"""Laws of a table: one column as a linear or polynomial function of all others."""
+"""Regression: one column of a table as a linear or polynomial function of all others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations_with_replacement
 from math import comb, inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +16,54 @@ from .._kernels.jit import jit
 from .._validation import check_integer
 from ..protocols import Bools, Columns, Floats, RowLayout
 from ._family import Family, Scene
+from ._refits import Frame
 
-# A pivot of the equations, in features that run over [-1, 1] within the sample, below which the
-# records do not determine the law: one stands twice, or the features depend on one another.
+# The smallest pivot of the equations, for features scaled to [-1, 1] within the sample. Below it
+# the sample is degenerate: a record occurs twice, or the features are collinear.
 SINGULAR = 1e-7
 
 
 class _Law(Family):
-    """What both families share."""
+    """Base class of both families."""
 
-    target: int
+    target: int | str
     degree: int
-    # A turn would mix y with the features.
+    # Not rotation: it would mix y with the features.
     symmetries = frozenset({"translation", "scale"})
 
     def __post_init__(self) -> None:
         check_integer("degree", self.degree, 1, "2 is the default.")
-        check_integer("target", self.target, -1, "It is the number of a column, -1 for the last.")
+        if not isinstance(self.target, str):
+            hint = "It is the number or the name of a column, -1 for the last."
+            check_integer("target", self.target, -1, hint)
+
+    @property
+    def _column(self) -> int:
+        """The number of the target."""
+        if isinstance(self.target, str):
+            raise ValueError(
+                f"target={self.target!r} is a name, and the columns of X have no names; pass a "
+                "data frame to fit, or the number of the column."
+            )
+        return self.target
+
+    def with_names(self, names: Sequence[str]) -> Self:
+        """The family with the number of a target that is given by its name.
+
+        names: of the columns.
+        """
+        if not isinstance(self.target, str) or not len(names):
+            return self
+        if self.target not in names:
+            raise ValueError(
+                f"target must be a column of X, got {self.target!r}; its columns: "
+                f"{', '.join(names)}."
+            )
+        return replace(self, target=list(names).index(self.target))  # type: ignore[type-var]
 
     @property
     def layout(self) -> RowLayout:
-        return RowLayout("table", target=self.target)
+        return RowLayout("table", target=-1 if isinstance(self.target, str) else self.target)
 
     def sample_size(self, d: int) -> int:
         return comb(d - 1 + self.degree, self.degree)
@@ -43,17 +71,18 @@ class _Law(Family):
     def codimension(self, d: int) -> int:
         return min(1, d - 1)
 
-    def complaint(self, X: Floats) -> str | None:
-        return _complaint(X, self.target, self.degree)
+    def reason_to_reject(self, X: Floats) -> str | None:
+        return _reason_to_reject(X, self._column, self.degree)
 
     def extent(self, X: Floats) -> float:
-        """The standard deviation if y were uniform, from its middle half; else its own."""
-        y = X[:, self.target]
+        """A robust standard deviation of y, from its interquartile range as if y were uniform; the
+        standard deviation itself if that range is 0."""
+        y = X[:, self._column]
         low, high = np.quantile(y, [0.25, 0.75])
         return float((high - low) / np.sqrt(3)) if high > low else float(np.std(y))
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
-        x, y = np.delete(samples, self.target, axis=2), samples[:, :, self.target]
+        x, y = np.delete(samples, self._column, axis=2), samples[:, :, self._column]
         x0, y0 = x.mean(axis=1), y.mean(axis=1)
         x = x - x0[:, None]
         h = np.abs(x).max(axis=1)
@@ -65,13 +94,13 @@ class _Law(Family):
         return np.concatenate([x0, h, y0[:, None], c], axis=1)[:, None, :], valid[:, None]
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
-        target = self.target % len(x)
+        target = self._column % len(x)
         features = [*x[:target], *x[target + 1 :]]
         f = len(features)
         t = [(at - x0) / h for at, x0, h in zip(features, theta, theta[f:])]
         c = theta[2 * f + 1 :]
-        # The terms beyond the features, each an earlier one times a feature from its last one on:
-        # the order of `_terms`.
+        # Terms of higher degree, in the order of `_terms`: each is an earlier term times a feature
+        # that is not before the last feature of that term.
         terms, done = list(enumerate(t)), 0
         while len(terms) < len(c) - 1:
             last, product = terms[done]
@@ -81,55 +110,80 @@ class _Law(Family):
         for coefficient, (_, product) in zip(c[1:], terms):
             law = law + coefficient * product
         deviation = abs(x[target] - theta[2 * f] - law)
-        # Where the law overflows it is far away.
+        # The residual is infinite if the prediction overflows.
         return xp.where(deviation >= 0, deviation, inf)
+
+    def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
+        """The features, if there are at most two."""
+        target = self._column % len(x)
+        features = [*x[:target], *x[target + 1 :]]
+        return tuple(features) if len(features) < 3 else ()
+
+    def lift(self, Z: Floats) -> Floats:
+        t, y = np.delete(Z, self._column, axis=1), Z[:, self._column]
+        terms = [t[:, term].prod(axis=1) for term in _terms(t.shape[1], self.degree)]
+        return np.column_stack([*terms, y])
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        target = self._column % len(frame.centre)
+        A, b = S[:, :-1, :-1], S[:, :-1, -1]
+        with np.errstate(all="ignore"):
+            condition = np.linalg.cond(A + np.where(A.any(axis=(1, 2)), 0.0, 1.0)[:, None, None])
+        valid = np.isfinite(condition) & (condition < 1e13)
+        A = np.where(valid[:, None, None], A, np.eye(A.shape[1]))
+        c = np.linalg.solve(A, b[:, :, None])[:, :, 0] * frame.scale[target]
+        features = np.concatenate([np.delete(frame.centre, target), np.delete(frame.scale, target)])
+        shared = np.tile(np.append(features, frame.centre[target]), (len(S), 1))
+        return np.concatenate([shared, c], axis=1), valid
 
 
 @dataclass(frozen=True)
 class PolynomialRegression(_Law):
     """Polynomials of all features, with all products up to a total degree, for tables of d >= 2
-    columns. `target` is the number of the column y that the others explain; -1 is the last.
+    columns. `target` is the index of the column y that the others predict, -1 for the last, or its
+    name in the data frame that is passed to `fit`.
 
-    Parameters: centres x0 and widths h of the features, y0, and one coefficient for each term
+    Parameters are centres x0 and widths h of the features, y0, and one coefficient for each term
     of `terms`: y = y0 + c0 + c1 t1 + c2 t2 + ... + c t1 t1 + c t1 t2 + ... with
-    t = (x - x0) / h. The residual is |y - f(x)|, in the units of y: noise in the features
-    counts as much as the law is steep. A sample has as many records as there are terms,
-    comb(d - 1 + degree, degree): 6 for two features and degree 2, 66 for ten. Samples so large
-    are hardly ever free of anomalies.
+    t = (x - x0) / h. The residual is |y - f(x)|, in the units of y; noise in a feature is
+    multiplied by the slope. A sample has as many records as there are terms,
+    comb(d - 1 + degree, degree): 6 for two features and degree 2, 66 for ten. Samples of this
+    size are rarely free of anomalies.
     """
 
     degree: int = 2
-    target: int = -1
+    target: int | str = -1
 
     name: ClassVar[str] = "polynomial_regression"
 
     @property
     def scene(self) -> Scene | None:
         """The maker's target is the last column."""
-        laws = "quadratic laws" if self.degree == 2 else f"laws of degree {self.degree}"
-        about = f"two {laws} of two features; target over the first"
+        kind = "quadratic functions" if self.degree == 2 else f"polynomials of degree {self.degree}"
+        about = f"two {kind} of two features; target over the first"
         options = {"n_features": 2, "degree": self.degree, "sizes": 250, "noise": 0.01}
         made = Scene("make_regressions", 2, about, options, columns=(0, 2))
         return made if self.target in (-1, 2) else None
 
     def terms(self, d: int) -> list[tuple[int, ...]]:
-        """The features, by their columns of X, that each coefficient multiplies."""
-        columns = np.delete(np.arange(d), self.target).tolist()
+        """The columns of X whose product each coefficient multiplies."""
+        columns = np.delete(np.arange(d), self._column).tolist()
         return [tuple(columns[i] for i in term) for term in _terms(d - 1, self.degree)]
 
 
 @dataclass(frozen=True)
 class LinearRegression(_Law):
-    """Linear laws with an intercept for tables of d >= 2 columns, from d records. `target` is
-    the number of the column y that the others explain; -1 is the last.
+    """Linear functions with an intercept for tables of d >= 2 columns, from d records. `target` is
+    the index of the column y that the others predict, -1 for the last, or its name in the data
+    frame that is passed to `fit`.
 
-    Parameters: centres x0 and widths h of the features, y0, and coefficients c:
-    y = y0 + c0 + c1 t1 + c2 t2 + ... with t = (x - x0) / h; `coefficients` gives slopes and
-    intercept. The residual is |y - f(x)|, in the units of y, not the distance to a plane: units
-    of the features do not matter, and noise in them counts as much as the law is steep.
+    Parameters are centres x0 and widths h of the features, y0, and coefficients c:
+    y = y0 + c0 + c1 t1 + c2 t2 + ... with t = (x - x0) / h. `coefficients` returns slopes and
+    intercept. The residual is |y - f(x)|, in the units of y, not the distance to a plane: the
+    units of the features do not matter, and noise in a feature is multiplied by its slope.
     """
 
-    target: int = -1
+    target: int | str = -1
 
     name: ClassVar[str] = "linear_regression"
     degree = 1
@@ -137,26 +191,26 @@ class LinearRegression(_Law):
     @property
     def scene(self) -> Scene | None:
         """The maker's target is the last column."""
-        about = "three linear laws of three features; target over the first"
+        about = "three linear functions of three features; target over the first"
         made = Scene("make_regressions", 3, about, {"noise": 0.01}, columns=(0, 3))
         return made if self.target in (-1, 3) else None
 
     def coefficients(self, params: Floats) -> Floats:
-        """(m, d): the slope of each feature, in the order of the columns, and the intercept."""
+        """Return (m, d): the slopes, in the order of the columns, and the intercept."""
         f = (params.shape[1] - 2) // 3
         centres, widths, y0, c = np.split(params, [f, 2 * f, 2 * f + 1], axis=1)
         slopes = c[:, 1:] / widths
         return np.column_stack([slopes, y0[:, 0] + c[:, 0] - np.sum(slopes * centres, axis=1)])
 
 
-def _complaint(X: Floats, target: int, degree: int) -> str | None:
+def _reason_to_reject(X: Floats, target: int, degree: int) -> str | None:
     d = X.shape[1]
     if target >= d:
         return f"target must be a column of X, got {target}; X has columns 0 to {d - 1}."
     if (X[:, target] == X[0, target]).all():
         return f"the target, column {target} of X, is constant, so that there is no law to find."
     for column in np.delete(np.arange(d), target).tolist():
-        # On so few values the powers of a feature depend on one another.
+        # With this few distinct values the powers of a feature are linearly dependent.
         values = len(np.unique(X[:, column]))
         if values <= degree:
             return (
@@ -168,14 +222,14 @@ def _complaint(X: Floats, target: int, degree: int) -> str | None:
 
 @cache
 def _terms(f: int, degree: int) -> list[tuple[int, ...]]:
-    """All products of at most `degree` of f features, the constant first, then each feature."""
+    """All products of at most `degree` of f features: the constant, the features, then the rest."""
     lengths = range(degree + 1)
     return [term for k in lengths for term in combinations_with_replacement(range(f), k)]
 
 
 @cache
 def _recipe(f: int, degree: int) -> NDArray[np.int64]:
-    """(terms, 2): each term beyond the features as an earlier term times a feature."""
+    """The terms of higher degree (terms, 2), each as an earlier term times a feature."""
     terms = _terms(f, degree)
     number = {term: i for i, term in enumerate(terms)}
     rows = [(number[t[:-1]], t[-1]) if len(t) > 1 else (0, 0) for t in terms]
@@ -184,8 +238,8 @@ def _recipe(f: int, degree: int) -> NDArray[np.int64]:
 
 @jit
 def _interpolate(t, y, recipe, c, valid):  # type: ignore[no-untyped-def]
-    """Coefficients c (s, k) of the law through k records each, by elimination with complete
-    pivoting, so that the smallest pivot tells how well they determine it. O(s k**3)."""
+    """Fill c (s, k) with the coefficients of the function through k records each, by elimination
+    with complete pivoting; the smallest pivot decides whether a sample is valid. O(s k**3)."""
     k, f = t.shape[1], t.shape[2]
     A, order = np.empty((k, k + 1)), np.empty(k, np.int64)
     for i in range(t.shape[0]):

@@ -10,15 +10,16 @@ import numpy as np
 
 from ..protocols import Bools, Columns, Floats
 from ._family import CLOUDS, Family, Scene
+from ._refits import Frame, centred, with_one
 
 # Three points whose triangle is flatter than this (height over longest side) are
-# collinear: any turn about their line would do.
+# collinear: the rotation about their line is undetermined.
 FLAT = 1e-6
 
 
 @dataclass(frozen=True)
 class _Motion(Family):
-    """What both families share: parameters c, c' and a 3 x 3 matrix M by rows."""
+    """Base class of both families: parameters c, c' and the rows of a 3 x 3 matrix M."""
 
     n_points = 3
     layout = CLOUDS
@@ -33,9 +34,9 @@ class _Motion(Family):
         frame1, flat1 = _triangle_frame(steps[:, :, :3])
         frame2, flat2 = _triangle_frame(steps[:, :, 3:])
         valid = ~(flat1 | flat2)
-        # In the planes of the triangles, as complex numbers: the sum of conj(a) b has the
-        # angle of the best turn. It never vanishes, and the best turn in space is that one,
-        # since both normals see their triangle run the same way.
+        # In the planes of the triangles, with points as complex numbers, the angle of the sum of
+        # conj(a) b is that of the least-squares rotation. The sum never vanishes. This is also the
+        # least-squares rotation in space, because both triangles have the same orientation.
         around = steps - centre[:, None]
         a, b = _in_plane(around[:, :, :3], frame1), _in_plane(around[:, :, 3:], frame2)
         spread1, spread2 = (
@@ -59,11 +60,11 @@ class _Motion(Family):
         return params[:, None], valid[:, None]
 
     def prepared(self, params: Floats) -> Floats:
-        """(m, 16): after them what the error in the second cloud is multiplied by."""
+        """Append the factor of the error in the second cloud: (m, 16)."""
         columns = np.empty((16, len(params)))
         columns[:15], columns[15] = params.T, 1.0
         if self.scaled:
-            # The error in the first cloud is that in the second over the scale.
+            # The error in the first cloud is that in the second divided by the scale.
             with np.errstate(all="ignore"):
                 a, b, c = columns[6:15:3]
                 columns[15] = np.sqrt((1 + 1 / (a * a + b * b + c * c)) / 2)
@@ -76,11 +77,28 @@ class _Motion(Family):
         ey = x[4] - theta[4] - (M[3] * px + M[4] * py + M[5] * pz)
         ez = x[5] - theta[5] - (M[6] * px + M[7] * py + M[8] * pz)
         error = theta[15] * xp.sqrt(ex * ex + ey * ey + ez * ez)
-        # Not NaN either, where coordinates are so large that they overflow.
+        # Replaces NaN, too, if large coordinates overflow.
         return xp.where(error >= 0, error, inf)
 
+    def lift(self, Z: Floats) -> Floats:
+        return with_one(Z)
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        _, mean, C, valid = centred(S)
+        U, values, Vt = np.linalg.svd(C[:, 3:, :3])
+        valid &= values[:, 1] > 1e-14
+        # The nearest rotation, without reflection.
+        U[:, :, 2] *= np.where(np.linalg.det(U @ Vt) < 0, -1.0, 1.0)[:, None]
+        M = U @ Vt
+        if self.scaled:
+            sizes = [np.trace(C[:, c : c + 3, c : c + 3], axis1=1, axis2=2) for c in (0, 3)]
+            valid &= (sizes[0] > 0) & (sizes[1] > 0)
+            square = np.where(valid, sizes[1], 1) / np.where(valid, sizes[0], 1)
+            M = M * np.sqrt(square)[:, None, None]
+        return np.concatenate([frame.restored(mean), M.reshape(-1, 9)], axis=1), valid
+
     def matrices(self, params: Floats) -> Floats:
-        """(m, 4, 4): the motion in the coordinates of the clouds, x' = T x, last row 0, 0, 0, 1."""
+        """Return T (m, 4, 4) with x' = T x in the coordinates of the clouds."""
         M = params[:, 6:].reshape(-1, 3, 3)
         T = np.tile(np.eye(4), (len(params), 1, 1))
         T[:, :3, :3] = M
@@ -90,13 +108,13 @@ class _Motion(Family):
 
 @dataclass(frozen=True)
 class Rigid(_Motion):
-    """Rotation and shift of a point cloud, no reflection. Rows (x, y, z, x', y', z');
-    parameters: points c and c' and a rotation R by rows, x' - c' = R (x - c); `matrices`
-    gives T with x' = T x.
+    """Rotation and translation of a point cloud, without reflection. Rows are
+    (x, y, z, x', y', z'); parameters are points c and c' and the rows of a rotation R,
+    x' - c' = R (x - c). `matrices` returns T with x' = T x.
 
-    The motion of a sample is the one of least squares: it goes through the sample only if
-    both triangles are congruent. The residual is sqrt((|x' - T x|^2 + |x - T^-1 x'|^2) / 2),
-    both of which are equal here. A sample is degenerate if it is collinear in a cloud.
+    The model of a sample is the least-squares motion; it goes through the sample only if both
+    triangles are congruent. The residual is sqrt((|x' - T x|^2 + |x - T^-1 x'|^2) / 2); both
+    terms are equal here. A sample is degenerate if it is collinear in a cloud.
     """
 
     name: ClassVar[str] = "rigid"
@@ -106,14 +124,14 @@ class Rigid(_Motion):
 
 @dataclass(frozen=True)
 class Similarity3D(_Motion):
-    """Rotation, scale and shift of a point cloud, no reflection. Rows (x, y, z, x', y', z');
-    parameters: points c and c' and a matrix M = s R by rows, x' - c' = M (x - c); `matrices`
-    gives T with x' = T x.
+    """Rotation, scale and translation of a point cloud, without reflection. Rows are
+    (x, y, z, x', y', z'); parameters are points c and c' and the rows of a matrix M = s R,
+    x' - c' = M (x - c). `matrices` returns T with x' = T x.
 
-    The rotation of a sample is the one of least squares, the scale the ratio of the
-    spreads of both triangles, which treats both clouds alike. The residual is
-    sqrt((|x' - T x|^2 + |x - T^-1 x'|^2) / 2). A sample is degenerate if it is collinear
-    in a cloud.
+    The rotation of a sample is the least-squares one; the scale is the ratio of the root mean
+    square sizes of both triangles, which is symmetric in the clouds. The residual is
+    sqrt((|x' - T x|^2 + |x - T^-1 x'|^2) / 2). A sample is degenerate if it is collinear in a
+    cloud.
     """
 
     name: ClassVar[str] = "similarity3d"
@@ -122,7 +140,8 @@ class Similarity3D(_Motion):
 
 
 def _triangle_frame(steps: Floats) -> tuple[Floats, Bools]:
-    """Unit vectors (s, 3, 3) along the first side, across it and up, and which are flat."""
+    """Orthonormal frames (s, 3, 3) of triangles: along the first side, across it, and the normal;
+    and a mask of flat triangles."""
     u, v = steps[:, 1], steps[:, 2]
     long = np.sqrt(
         np.maximum(
@@ -140,7 +159,7 @@ def _triangle_frame(steps: Floats) -> tuple[Floats, Bools]:
 
 
 def _cross(a: Floats, b: Floats) -> Floats:
-    """np.cross of rows of three, several times faster."""
+    """`np.cross` for rows of three, several times faster."""
     (ax, ay, az), (bx, by, bz) = a.T, b.T
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=1)
 
@@ -148,6 +167,6 @@ def _cross(a: Floats, b: Floats) -> Floats:
 def _in_plane(
     points: Floats, frame: Floats
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.complex128]]:
-    """Points (s, k, 3) as complex numbers (s, k): along the first, across the second axis."""
+    """Points (s, k, 3) as complex numbers (s, k): coordinates along the first two axes."""
     along = np.sum(points * frame[:, None, 0], axis=2)
     return np.asarray(along + 1j * np.sum(points * frame[:, None, 1], axis=2))

@@ -1,4 +1,4 @@
-"""Turns of a calibrated camera, from two matches."""
+"""Rotations of a calibrated camera, from two matches."""
 
 from __future__ import annotations
 
@@ -12,32 +12,31 @@ from ._calibrated import Calibrated, rays
 from ._family import Scene
 from .homography import transfer_error
 
-# Two rays with less than this angle between them, in radians, are one: a thousandth of a
-# pixel in a usual image.
+# Two rays coincide if the angle between them is below this, in radians: a thousandth of a pixel
+# in a typical image.
 FLAT = 1e-6
 
 
 @dataclass(frozen=True)
 class Rotation(Calibrated):
-    """Images of a camera that turns and does not move, or of far points. Rows (x1, y1, x2, y2)
-    in normalised coordinates, (pixel - centre) / focal length; parameters: a rotation R by
-    rows, x2 ~ R x1; `matrices` gives R.
+    """Images of a camera that rotates without translation, or of distant points. Rows are
+    (x1, y1, x2, y2) in normalised coordinates, (pixel - centre) / focal length; parameters are the
+    rows of a rotation R, x2 ~ R x1. `matrices` returns R.
 
-    The turn of a sample is the one of least squares between its rays: it goes through the
-    sample only if both pairs of rays form the same angle. The residual is that of
-    homographies, in normalised coordinates. A sample is degenerate if its two points are one
-    in an image.
+    The model of a sample is the least-squares rotation between its rays; it goes through the
+    sample only if both pairs of rays form the same angle. The residual is that of homographies,
+    in normalised coordinates. A sample is degenerate if its two points coincide in an image.
     """
 
     name: ClassVar[str] = "rotation"
     n_points = 2
-    scene = Scene("make_rotation_pair", 2, "a camera that turns, twice")
+    scene = Scene("make_rotation_pair", 2, "two rotations of a camera")
 
     def codimension(self, d: int) -> int:
         return 2
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
-        # Two rays determine a frame, half-way between them and across, that treats both alike.
+        # The bisector and the difference of two rays determine a frame that is symmetric in them.
         along = rays(samples)
         frames = np.empty((len(samples), 2, 3, 3))
         between = along[:, :, 0] + along[:, :, 1]

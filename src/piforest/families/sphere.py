@@ -10,21 +10,24 @@ import numpy as np
 
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
+from ._charts import diamond_angle
 from ._family import Family, Scene
 from ._outlines import within_box
+from ._refits import Frame, taubin_sphere
 from ._spans import frame
 
 
 @dataclass(frozen=True)
 class Sphere(Family):
-    """Spheres in d >= 2 dimensions, from d + 1 points. Parameters: centre and radius, p = d + 1.
+    """Spheres in d >= 2 dimensions, from d + 1 points. Parameters are centre and radius, p = d + 1.
     The residual is geometric.
 
-    A sample is degenerate if its points lie on one hyperplane, to a millionth of their spread.
+    A sample is degenerate if its points lie on a hyperplane, up to a millionth of their size.
     """
 
     name: ClassVar[str] = "sphere"
     scene = Scene("make_spheres", 2, "two spheres")
+    chart_wraps = True
 
     def sample_size(self, d: int) -> int:
         return d + 1
@@ -42,8 +45,23 @@ class Sphere(Family):
         off = [at - c for at, c in zip(x, theta)]
         return abs(xp.sqrt(sum(a * a for a in off)) - theta[len(x)])
 
+    def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
+        """The direction from the centre in the plane of the first two columns, and in space also
+        the third coordinate."""
+        if len(x) > 3:
+            return ()
+        angle = diamond_angle(x[0] - theta[0], x[1] - theta[1], xp)
+        return (angle,) if len(x) == 2 else (angle, x[2] - theta[2])
+
+    def lift(self, Z: Floats) -> Floats:
+        return np.column_stack([np.sum(Z * Z, axis=1), Z, np.ones(len(Z))])
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        centre, radius, valid = taubin_sphere(S)
+        return np.column_stack([frame.restored(centre), radius * frame.scale[0]]), valid
+
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
-        """A great circle along every two axes: three in space."""
+        """Return a great circle for each pair of axes: three in space."""
         angle = np.linspace(0, 2 * np.pi, 200)
         lines = []
         for one, two in combinations(range(len(params) - 1), 2):
@@ -56,8 +74,8 @@ class Sphere(Family):
 
 @jit
 def _spheres(samples, params, valid):  # type: ignore[no-untyped-def]
-    """The centre c relative to the first point has a . c = a . a / 2 for the way a to every
-    other one; a triangular system in the frame of these ways. O(s d^3)."""
+    """The centre c relative to the first point satisfies a . c = a . a / 2 for the vector a to
+    every other point, a triangular system in an orthonormal basis of these vectors. O(s d^3)."""
     d = samples.shape[2]
     A, Q = np.empty((d, d)), np.empty((d, d))
     order, heights, centre = np.empty(d, np.int64), np.empty(d), np.empty(d)

@@ -12,20 +12,21 @@ from .._validation import check_flag, check_integer
 from ..protocols import Bools, Columns, Floats
 from ._family import Family, Scene
 from ._outlines import flat_within_box
+from ._refits import Frame, principal, with_one
 from ._spans import frame, nearest_to_origin, normal_to
 from .line import Line
 
 
 @dataclass(frozen=True)
 class Subspace(Family):
-    """Subspaces of r = `dimension` dimensions. Parameters: a point and r orthonormal directions,
+    """Subspaces of r = `dimension` dimensions. Parameters are a point and r orthonormal directions,
     p = (r + 1) d. The residual is the distance.
 
-    affine=True: anywhere, from r + 1 points; affine=False: through the origin, from r points.
-    The trajectories of a rigid motion under an affine camera, (x, y) in each of f images as
-    a row of 2 f columns, lie on an affine subspace of dimension 3; the pictures of a face under
-    changing light near a linear one of about 9. A sample is degenerate if it spans less than r
-    dimensions.
+    affine=True: affine subspaces, from r + 1 points; affine=False: subspaces through the origin,
+    from r points. The trajectories of a rigid motion under an affine camera, (x, y) in each of f
+    images as a row of 2 f columns, lie on an affine subspace of dimension 3; images of a face
+    under varying illumination lie near a linear subspace of dimension about 9. A sample is
+    degenerate if it spans fewer than r dimensions.
     """
 
     dimension: int = 2
@@ -42,7 +43,7 @@ class Subspace(Family):
         r, d = self.dimension, max(6, self.dimension + 1)
         about = f"three subspaces of dimension {r} in {d} columns, two of which are drawn"
         options = {"dimension": r, "n_features": d, "affine": self.affine}
-        return Scene("make_subspaces", 3, about, options, columns=(0, 1), spread=2.0)
+        return Scene("make_subspaces", 3, about, options, columns=(0, 1), sigma_ratio=2.0)
 
     @property
     def symmetries(self) -> frozenset[str]:
@@ -57,8 +58,8 @@ class Subspace(Family):
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         s, _, d = samples.shape
         anchor = nearest_to_origin(samples) if self.affine else np.zeros((s, d))
-        ways = samples[:, 1:] - samples[:, :1] if self.affine else samples
-        directions, valid = np.array(ways, order="C"), np.zeros(s, np.bool_)
+        vectors = samples[:, 1:] - samples[:, :1] if self.affine else samples
+        directions, valid = np.array(vectors, order="C"), np.zeros(s, np.bool_)
         _frames(directions, valid)
         params = np.concatenate([anchor, directions.reshape(s, -1)], axis=1)
         return params[:, None, :], valid[:, None]
@@ -72,8 +73,24 @@ class Subspace(Family):
             V = [v - along * u for v, u in zip(V, direction)]
         return xp.sqrt(sum(v * v for v in V))
 
+    def lift(self, Z: Floats) -> Floats:
+        return with_one(Z)
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        r, d = self.dimension, S.shape[1] - 1
+        if self.affine:
+            mean, values, vectors, valid = principal(S)
+            anchor = frame.restored(mean)
+        else:
+            # Products of the coordinates themselves, not relative to the mean.
+            T = np.column_stack([np.diag(frame.scale), frame.centre])
+            values, vectors = np.linalg.eigh(T @ S @ T.T)
+            anchor, valid = np.zeros((len(S), d)), S[:, -1, -1] > 0
+        directions = vectors[:, :, ::-1][:, :, :r].transpose(0, 2, 1).reshape(len(S), -1)
+        return np.concatenate([anchor, directions], axis=1), valid & (values[:, -r] > 1e-14)
+
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
-        """A line, or where a plane in space cuts the box. Nothing beyond."""
+        """Return a line, or the intersection of a hyperplane with the box, else nothing."""
         d = len(low)
         if self.dimension == 1:
             return Line().outline(params, low, high)
@@ -85,9 +102,9 @@ class Subspace(Family):
 
 
 @jit
-def _frames(ways, valid):  # type: ignore[no-untyped-def]
-    """Rows of each of ways (s, r, d) to orthonormal ones, in place. O(s r^2 d)."""
-    r = ways.shape[1]
+def _frames(vectors, valid):  # type: ignore[no-untyped-def]
+    """Orthonormalise the r vectors (s, r, d) of each sample in place. O(s r^2 d)."""
+    r = vectors.shape[1]
     order, heights = np.empty(r, np.int64), np.empty(r)
-    for i in range(ways.shape[0]):
-        valid[i] = frame(ways[i], order, heights)
+    for i in range(vectors.shape[0]):
+        valid[i] = frame(vectors[i], order, heights)

@@ -1,4 +1,4 @@
-"""Shifts between two images or two point clouds, from one match."""
+"""Translations between two images or two point clouds, from one match."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from ..protocols import Bools, Columns, Floats
 from ._family import CLOUDS, IMAGES, Family, Scene
+from ._refits import Frame, with_one
 
 
 @dataclass(frozen=True)
 class _Shift(Family):
-    """What both families share: the parameters are the shift."""
+    """Base class of both families: the parameters are the translation."""
 
     n_points = 1
-    # Not rotation: the two views do not turn on their own, one shift would become another
-    # for every match.
+    # Not rotation: if one view is rotated alone, the translation differs for every match.
     symmetries = frozenset({"translation", "scale"})
 
     def codimension(self, d: int) -> int:
@@ -33,22 +33,31 @@ class _Shift(Family):
         off = [end - start - t for start, end, t in zip(x, x[half:], theta)]
         return xp.sqrt(sum(a * a for a in off))
 
+    def lift(self, Z: Floats) -> Floats:
+        return with_one(Z)
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        valid = S[:, -1, -1] > 0
+        mean = frame.restored(S[:, :-1, -1] / np.where(valid, S[:, -1, -1], 1.0)[:, None])
+        half = mean.shape[1] // 2
+        return mean[:, half:] - mean[:, :half], valid
+
 
 @dataclass(frozen=True)
 class Translation(_Shift):
-    """Shifts of an image. Rows (x1, y1, x2, y2); parameters: t, x2 = x1 + t. The residual is
-    |x2 - x1 - t|, the same in both images. No sample is degenerate."""
+    """Translations of an image. Rows are (x1, y1, x2, y2); the parameters are t, x2 = x1 + t. The
+    residual is |x2 - x1 - t|, the same in both images. No sample is degenerate."""
 
     name: ClassVar[str] = "translation"
-    scene = Scene("make_translation_pair", 3, "three shifts")
+    scene = Scene("make_translation_pair", 3, "three translations")
     layout = IMAGES
 
 
 @dataclass(frozen=True)
 class Translation3D(_Shift):
-    """Shifts of a point cloud. Rows (x, y, z, x', y', z'); parameters: t, x' = x + t. The
-    residual is |x' - x - t|, the same in both clouds. No sample is degenerate."""
+    """Translations of a point cloud. Rows are (x, y, z, x', y', z'); the parameters are t,
+    x' = x + t. The residual is |x' - x - t|, the same in both clouds. No sample is degenerate."""
 
     name: ClassVar[str] = "translation3d"
-    scene = Scene("make_translation3d_matches", 3, "shifts of a point cloud")
+    scene = Scene("make_translation3d_matches", 3, "three translations of a point cloud")
     layout = CLOUDS

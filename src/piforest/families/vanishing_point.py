@@ -10,27 +10,27 @@ import numpy as np
 from ..protocols import Bools, Columns, Floats
 from ._family import SEGMENTS, Family, Scene
 
-# A segment shorter than this part of its sample's size is a point, and two lines whose
-# homogeneous coordinates, at that size, differ by less than this are one line.
+# A segment is a point if it is shorter than this share of the size of its sample; two lines
+# coincide if their homogeneous coordinates, relative to that size, differ by less.
 FLAT = 1e-6
 
 
 @dataclass(frozen=True)
 class VanishingPoint(Family):
-    """Points where the lines of parallel edges meet in an image, also at infinity. Rows
-    (x1, y1, x2, y2) are segments by their end points; parameters: a point c, a vector V and a
-    number w, the vanishing point being c + V / w, or the direction V where w is 0.
+    """Intersections of the images of parallel edges, also at infinity. Rows (x1, y1, x2, y2) are
+    the end points of segments; parameters are a point c, a vector V and a number w. The vanishing
+    point is c + V / w, or the direction V if w is 0.
 
-    The residual is the distance of the end points from the line through the middle of the
-    segment and the vanishing point, the same for both. It is at most half the length, so
-    that segments of a few sigmas lie on every model: leave them out. A sample is degenerate
-    if both segments lie on one line, or if one of them is a point.
+    The residual is the distance of the end points from the line through the midpoint of the
+    segment and the vanishing point, the same for both. It is at most half the length, so segments
+    of a few sigmas fit every model: remove them. A sample is degenerate if both segments lie on
+    one line, or if one of them is a point.
     """
 
     name: ClassVar[str] = "vanishing_point"
     n_points = 2
     scene = Scene("make_segments", 3, "edges in three directions")
-    # A shift or turn moves both ends alike, so it is none of the four columns as such.
+    # A translation or rotation acts on each end point, not on the four columns as one vector.
     symmetries = frozenset({"scale"})
     layout = SEGMENTS
 
@@ -56,12 +56,12 @@ class VanishingPoint(Family):
         mx, my = x1 + hx, y1 + hy
         dx, dy = vx - w * (mx - cx), vy - w * (my - cy)
         length = xp.sqrt(dx * dx + dy * dy)
-        # A segment with its middle on the vanishing point lies on it.
+        # If the midpoint is the vanishing point, the residual is 0.
         return xp.where(length > 0, abs(hx * dy - hy * dx) / length, 0.0)
 
 
 def _line(ends: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """a x + b y + c = 0 with a unit normal through two ends (s, 2, 2), and their distance."""
+    """Lines a x + b y + c = 0 through two ends (s, 2, 2), with unit normals, and the lengths."""
     x, y = (ends[:, 1] - ends[:, 0]).T
     length = np.sqrt(x * x + y * y)
     over = np.where(length > 0, length, np.inf)

@@ -1,8 +1,9 @@
-"""Functions that several samplers share."""
+"""The base class of the samplers, and functions that several of them use."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,14 +15,35 @@ from ..protocols import Floats, Ints
 _USED_BY = {"quality": "weighted", "groups": "grouped"}
 
 
-def reject_unused(sampler: str, **given: Any) -> None:
-    """Raise if an input is passed that the sampler does not use."""
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(
-                f"sampler {sampler!r} does not use {name}; leave it out, or pass a sampler "
-                f"that does, such as {_USED_BY[name]!r}."
-            )
+@dataclass(frozen=True)
+class BaseSampler:
+    """Base class of the built-in samplers: rejects arguments that are not in `needs`."""
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    def draw(
+        self,
+        X: Floats,
+        size: int,
+        n_samples: int,
+        stream: Stream,
+        *,
+        quality: Floats | None = None,
+        groups: Ints | None = None,
+    ) -> Ints:
+        """Row indices (n_samples, size), see `piforest.protocols.Sampler`."""
+        given = {"quality": quality, "groups": groups}
+        for argument, value in given.items():
+            if value is not None and argument not in self.needs:
+                raise ValueError(
+                    f"sampler {self.name!r} does not use {argument}; leave it out, or pass a "
+                    f"sampler that does, such as {_USED_BY[argument]!r}."
+                )
+        return self._draw(X, size, n_samples, stream, *(given[name] for name in self.needs))
+
+    def _draw(self, X: Floats, size: int, n_samples: int, stream: Stream, *needs: Any) -> Ints:
+        raise NotImplementedError
 
 
 def uniform(stream: Stream, n: int, size: int, n_samples: int) -> Ints:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._random import Stream, below, mix
 from ..protocols import Floats, Ints
 from ._common import (
+    BaseSampler,
     check_groups,
     check_share_of_samples,
     non_uniform,
-    reject_unused,
     uniform,
     without_replacement,
 )
 
 
 @dataclass(frozen=True)
-class GroupedSampler:
+class GroupedSampler(BaseSampler):
     """Samples within one of the `groups` that are passed to `fit`: segments, objects, images.
 
     A group with enough points for a sample is drawn in proportion to its size, then any of its
@@ -38,24 +38,14 @@ class GroupedSampler:
     def __post_init__(self) -> None:
         check_share_of_samples("share", self.share)
 
-    def draw(
-        self,
-        X: Floats,
-        size: int,
-        n_samples: int,
-        stream: Stream,
-        *,
-        quality: Floats | None = None,
-        groups: Ints | None = None,
-    ) -> Ints:
-        reject_unused(self.name, quality=quality)
+    def _draw(self, X: Floats, size: int, n_samples: int, stream: Stream, groups: Any) -> Ints:
         group_of, sizes = check_groups(self.name, groups, len(X), size)
         out = uniform(stream, len(X), size, n_samples)
         numbers = non_uniform(self.share, n_samples)
         members = np.argsort(group_of, kind="stable")
         large = np.flatnonzero(sizes >= size)
         ends, starts = np.cumsum(sizes[large]), (np.cumsum(sizes) - sizes)[large]
-        # The group of a random point.
+        # Each sample takes the group of a random point.
         point = below(mix(stream.child("group").key, numbers), ends[-1])
         group = np.searchsorted(ends, point, side="right")
         ranks = without_replacement(stream.child("ranks"), numbers, sizes[large][group], size)

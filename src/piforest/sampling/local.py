@@ -13,9 +13,9 @@ from .._kernels.samples import sample_from_lists, sample_neighbours
 from .._random import Stream, below, mix
 from .._validation import check_positive
 from ..protocols import Floats, Ints
-from ._common import check_share_of_samples, non_uniform, reject_unused, uniform
+from ._common import BaseSampler, check_share_of_samples, non_uniform, uniform
 
-# In scales; beyond, the weight is below 1/90.
+# The largest distance of a neighbour, in scales; beyond it the weight is below 1/90.
 _REACH = 3.0
 # Neighbours are drawn by rejection from all points, which takes n / (sum of weights) trials on
 # average. A seed in a sparse region needs more trials than this and gets a list of neighbours.
@@ -29,7 +29,7 @@ _PAIRS = 2000
 
 
 @dataclass(frozen=True)
-class LocalSampler:
+class LocalSampler(BaseSampler):
     """A random point, and others in proportion to exp(-d**2 / (2 scale**2)) (Zuliani).
 
     Points of one structure are often close together, so more samples contain points of one
@@ -55,17 +55,7 @@ class LocalSampler:
             check_positive("scale", self.scale, "scale='auto' takes it from the data.")
         check_share_of_samples("share", self.share)
 
-    def draw(
-        self,
-        X: Floats,
-        size: int,
-        n_samples: int,
-        stream: Stream,
-        *,
-        quality: Floats | None = None,
-        groups: Ints | None = None,
-    ) -> Ints:
-        reject_unused(self.name, quality=quality, groups=groups)
+    def _draw(self, X: Floats, size: int, n_samples: int, stream: Stream) -> Ints:
         out = uniform(stream, len(X), size, n_samples)
         numbers = non_uniform(self.share, n_samples)
         scale = auto_scale(X) if isinstance(self.scale, str) else float(self.scale)
@@ -79,7 +69,7 @@ def auto_scale(X: Floats) -> float:
     pairs = (below(mix(Stream(0).child("pairs", i).key, numbers), len(X)) for i in range(2))
     first, second = (X[rows] for rows in pairs)
     size = float(np.median(np.sqrt(np.sum((first - second) ** 2, axis=1))))
-    # If half of the points are equal, their standard deviation; if all are, any scale will do.
+    # If half of the points coincide, use the standard deviation; if all do, any scale works.
     size = size if size > 0 else float(np.sqrt(2 * np.sum(np.var(X, axis=0))))
     return _AUTO_FACTOR * size if size > 0 else 1.0
 

@@ -12,7 +12,7 @@ from .._kernels.neighbours import among_nearest
 from .._random import Stream, below, choose, mix
 from .._threads import in_threads, n_threads
 from ..protocols import Floats, Ints
-from ._common import reject_unused, uniform, without_replacement
+from ._common import BaseSampler, uniform, without_replacement
 
 # Up to this many points, neighbours are exact; beyond, see MixedSampler.
 _CANDIDATES = 2000
@@ -22,7 +22,7 @@ _CHUNK_SAMPLES, _CHUNK_NEIGHBOURS = 256, 8192
 
 
 @dataclass(frozen=True)
-class MixedSampler:
+class MixedSampler(BaseSampler):
     """Every other sample is uniform, the others are local at a random scale.
 
     A local sample is a random point and k - 1 of its K nearest neighbours, with K log-uniform
@@ -33,17 +33,7 @@ class MixedSampler:
 
     name: ClassVar[str] = "mixed"
 
-    def draw(
-        self,
-        X: Floats,
-        size: int,
-        n_samples: int,
-        stream: Stream,
-        *,
-        quality: Floats | None = None,
-        groups: Ints | None = None,
-    ) -> Ints:
-        reject_unused(self.name, quality=quality, groups=groups)
+    def _draw(self, X: Floats, size: int, n_samples: int, stream: Stream) -> Ints:
         out = uniform(stream, len(X), size, n_samples)
         if size > 1:
             out[1::2] = _local_samples(X, size, np.arange(1, n_samples, 2), stream.child("local"))

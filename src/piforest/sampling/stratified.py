@@ -10,11 +10,11 @@ import numpy as np
 from .._kernels.samples import sample_permutations
 from .._random import Stream
 from ..protocols import Floats, Ints
-from ._common import reject_unused
+from ._common import BaseSampler
 
 
 @dataclass(frozen=True)
-class StratifiedSampler:
+class StratifiedSampler(BaseSampler):
     """Consecutive random permutations of the points, cut into samples.
 
     All points are in equally many samples, up to one, and after n / k samples every point has been
@@ -24,17 +24,7 @@ class StratifiedSampler:
 
     name: ClassVar[str] = "stratified"
 
-    def draw(
-        self,
-        X: Floats,
-        size: int,
-        n_samples: int,
-        stream: Stream,
-        *,
-        quality: Floats | None = None,
-        groups: Ints | None = None,
-    ) -> Ints:
-        reject_unused(self.name, quality=quality, groups=groups)
+    def _draw(self, X: Floats, size: int, n_samples: int, stream: Stream) -> Ints:
         out = np.empty((n_samples, size), np.int64)
         sample_permutations(np.uint64(stream.key), len(X), out)
         return out

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._kernels.samples import sample_weighted
 from .._random import Stream
 from ..protocols import Floats, Ints
-from ._common import check_quality, reject_unused
+from ._common import BaseSampler, check_quality
 
 
 @dataclass(frozen=True)
-class WeightedSampler:
+class WeightedSampler(BaseSampler):
     """Points in proportion to the `quality` that is passed to `fit`, without replacement.
 
     For matches, quality may be 1 - ratio of the distances to the best and the second-best
@@ -25,17 +25,7 @@ class WeightedSampler:
     name: ClassVar[str] = "weighted"
     needs: ClassVar[tuple[str, ...]] = ("quality",)
 
-    def draw(
-        self,
-        X: Floats,
-        size: int,
-        n_samples: int,
-        stream: Stream,
-        *,
-        quality: Floats | None = None,
-        groups: Ints | None = None,
-    ) -> Ints:
-        reject_unused(self.name, groups=groups)
+    def _draw(self, X: Floats, size: int, n_samples: int, stream: Stream, quality: Any) -> Ints:
         out = np.empty((n_samples, size), np.int64)
         ends = np.cumsum(_to_integers(check_quality(self.name, quality, len(X), size)))
         sample_weighted(np.uint64(stream.key), ends, out)

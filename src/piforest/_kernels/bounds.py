@@ -1,0 +1,117 @@
+"""The cells of a model's chart in which its points are crowded."""
+
+from __future__ import annotations
+
+import math
+
+from .jit import inlined, jit
+from .preferences import cell_of
+
+
+@inlined
+def _evidence(k, K, share):
+    """The log-likelihood ratio of k of K points in a part with this share of the background."""
+    E = K * share
+    if k <= E or share <= 0.0 or share >= 1.0:
+        return 0.0
+    ratio = k * math.log(k / E)
+    if k < K:
+        ratio += (K - k) * math.log((K - k) / (K - E))
+    return ratio
+
+
+@jit
+def crowded_interval(counts, shares, kept, wraps, out):
+    """The interval of cells with the largest log-likelihood ratio among cells that are not kept.
+
+    counts, shares, kept (b,). out (4,): first cell, number of cells, ratio, points in it.
+    wraps: whether the last cell is followed by the first. O(b^2).
+    """
+    b = counts.shape[0]
+    K, total = 0.0, 0.0
+    for c in range(b):
+        if not kept[c]:
+            K += counts[c]
+            total += shares[c]
+    out[2] = 0.0
+    for first in range(b):
+        k, share = 0.0, 0.0
+        for length in range(1, b):
+            c = first + length - 1
+            if c >= b:
+                if not wraps:
+                    break
+                c -= b
+            if kept[c]:
+                break
+            k += counts[c]
+            share += shares[c]
+            ratio = _evidence(k, K, share / total)
+            if ratio > out[2]:
+                out[0], out[1], out[2], out[3] = first, length, ratio, k
+
+
+@jit
+def crowded_rectangle(counts, shares, sums, share_sums, out):
+    """The rectangle of cells with the largest log-likelihood ratio.
+
+    counts, shares (b, b); sums and share_sums (b + 1, b + 1) are workspace. out (6,): the two first
+    cells, the two numbers of cells, the ratio, the points in it. O(b^4).
+    """
+    b = counts.shape[0]
+    for r in range(b + 1):
+        for c in range(b + 1):
+            if r == 0 or c == 0:
+                sums[r, c], share_sums[r, c] = 0.0, 0.0
+            else:
+                sums[r, c] = (
+                    counts[r - 1, c - 1] + sums[r - 1, c] + sums[r, c - 1] - sums[r - 1, c - 1]
+                )
+                share_sums[r, c] = (
+                    shares[r - 1, c - 1]
+                    + share_sums[r - 1, c]
+                    + share_sums[r, c - 1]
+                    - share_sums[r - 1, c - 1]
+                )
+    K, total = sums[b, b], share_sums[b, b]
+    out[4] = 0.0
+    for top in range(b):
+        for bottom in range(top + 1, b + 1):
+            for left in range(b):
+                for right in range(left + 1, b + 1):
+                    k = sums[bottom, right] - sums[top, right]
+                    k += sums[top, left] - sums[bottom, left]
+                    share = share_sums[bottom, right] - share_sums[top, right]
+                    share += share_sums[top, left] - share_sums[bottom, left]
+                    if k <= K * share / total:
+                        continue
+                    ratio = _evidence(k, K, share / total)
+                    if ratio > out[4]:
+                        out[0], out[1], out[2], out[3] = top, left, bottom - top, right - left
+                        out[4], out[5] = ratio, k
+
+
+@jit
+def count_cells(R, limit, U, V, low, size, b, counts):
+    """counts (m, b) or (m, b b) += 1 for the cell of each point with R <= limit."""
+    two = counts.shape[1] > b
+    for i in range(R.shape[0]):
+        for j in range(R.shape[1]):
+            if R[i, j] <= limit[j]:
+                c = cell_of(U[i, j], low[j, 0], size[j, 0], b)
+                if two:
+                    c = c * b + cell_of(V[i, j], low[j, 1], size[j, 1], b)
+                counts[j, c] += 1.0
+
+
+@jit
+def chart_ranges(R, limit, U, low, high):
+    """The range (m,) of the coordinates of points with R <= limit; low and high are updated."""
+    for i in range(R.shape[0]):
+        for j in range(R.shape[1]):
+            if R[i, j] <= limit[j]:
+                u = U[i, j]
+                if u < low[j]:
+                    low[j] = u
+                if u > high[j]:
+                    high[j] = u
