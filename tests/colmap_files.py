@@ -1,4 +1,4 @@
-"""A COLMAP database as tests need it."""
+"""COLMAP databases as tests need them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sqlite3
 from contextlib import closing
 
 import numpy as np
+
+from match_scenes import rotation
 
 RNG = np.random.default_rng(0)
 POINTS = {2: RNG.uniform(0, 500, (30, 6)), 5: RNG.uniform(0, 500, (40, 4)), 7: np.ones((3, 2))}
@@ -37,3 +39,33 @@ def put_colmap(path, matches=((PAIR, PAIRS),), kept=((PAIR, PAIRS[:12]),)):
                 database.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?{more})", values)
         database.commit()
     return path
+
+
+def put_real_colmap(path, model="SIMPLE_RADIAL", wrong=40):
+    """A database that COLMAP itself writes: three images of points in space, with matches that are
+    wrong by the share; a fourth image with too few matches. Returns the rotations and translations
+    of the three, and the true matches of each pair."""
+    import pycolmap
+
+    rng = np.random.default_rng(0)
+    params = {"SIMPLE_RADIAL": [700, 320, 240, -0.05], "PINHOLE": [700, 700, 320, 240]}[model]
+    camera = pycolmap.Camera(model=model, width=640, height=480, params=params)
+    camera.has_prior_focal_length = model == "PINHOLE"
+    points = rng.uniform([-1.6, -1.2, 4], [1.6, 1.2, 8], (120, 3))
+    poses = [(rotation([0.1, 1, 0], 5 * k), np.array([0.5, 0.05, 0.1]) * k) for k in range(3)]
+    database = pycolmap.Database.open(path)
+    number = database.write_camera(camera)
+    names = ("a.png", "b.png", "c.png", "d.png")
+    ids = [database.write_image(pycolmap.Image(name=name, camera_id=number)) for name in names]
+    for each, (R, t) in zip(ids, [*poses, poses[0]]):
+        pixels = np.asarray(camera.img_from_cam(points @ R.T + t)) + rng.normal(0, 0.3, (120, 2))
+        database.write_keypoints(each, pixels.astype(np.float32))
+    true = {}
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        index = np.column_stack([np.arange(120)] * 2).astype(np.uint32)
+        index[:wrong, 1] = np.roll(index[:wrong, 1], 7)
+        database.write_matches(ids[i], ids[j], index)
+        true[names[i], names[j]] = np.arange(120) >= wrong
+    database.write_matches(ids[0], ids[3], np.column_stack([np.arange(9)] * 2).astype(np.uint32))
+    database.close()
+    return poses, true

@@ -15,21 +15,32 @@ _MUTATORS = {
     ".tsv": mutations.mutate_text,
     ".txt": mutations.mutate_text,
     ".xyz": mutations.mutate_text,
-    ".gz": mutations.mutate_gzip,
+    ".jsonl": mutations.mutate_json_lines,
     ".npy": structures.mutate_npy,
     ".npz": structures.mutate_npz,
     ".mat": structures.mutate_mat,
+    ".pcd": structures.mutate_pcd,
     ".ply": structures.mutate_ply,
     ".las": structures.mutate_las,
     ".laz": structures.mutate_las,
     ".parquet": structures.mutate_parquet,
+    ".yml": mutations.mutate_text,
+    ".json": mutations.mutate_text,
+    ".xlsx": structures.mutate_excel,
 }
+_BYTES = (".arrow", ".arrows", ".feather")
 _IMAGES = (".png", ".jpg")
-# Out of ten inputs so many are models and commands; the others are files for the readers.
+# The keypoints that the matches of hloc refer to.
+KEYPOINTS = "features.h5"
+# The number of models and commands among ten inputs; the others are files for the readers.
 _MODELS, _COMMANDS = 3, 2
-_OUT = (".csv", ".parquet", ".npy", ".ply", ".las", ".laz", ".tsv", ".xyz", ".csv.gz")
+_OUT = (
+    ".csv", ".parquet", ".npy", ".ply", ".las", ".laz", ".tsv", ".xyz", ".csv.gz", ".jsonl.zst",
+    ".feather", ".txt.zip", ".xlsx", ".pcd",
+)  # fmt: skip
 _ARGUMENTS = (
-    "--json", "--quiet", "--drop-missing", "--header", "--no-header", "--force", "--help",
+    "--json", "--quiet", "--missing=skip",
+    "--dates=days", "--groups=id", "--sheet=points", "--header", "--no-header", "--force", "--help",
     "--decimal=,", "--delimiter=;", "--delimiter=", "--delimiter=\x00", "--columns=x,y",
     "--columns=x", "--columns=", "--columns=x,x", "--columns=y,note", "--array=X", "--array=",
     "--sigma=1e-300", "--sigma=nan", "--sigma=1e300", "--contamination=0.5",
@@ -61,6 +72,7 @@ def make_input(seed, number, corpus, folder):
     files = [name for name in corpus if Path(name).suffix not in (".pif", *_IMAGES)]
     if tenth >= _MODELS + _COMMANDS:
         name = pick(rng, files)
+        (folder / KEYPOINTS).write_bytes(corpus[KEYPOINTS])
         return Input("reader", name, _put(rng, name, corpus, folder))
     return _command(rng, files, corpus, folder)
 
@@ -77,13 +89,16 @@ def _model(rng, corpus, folder):
 def _put(rng, name, corpus, folder):
     """A changed file, now and then under a name of another format."""
     content, suffix = corpus[name], Path(name).suffix
-    if suffix == ".db":
-        content = structures.mutate_database(rng, content, folder.parent)
+    if suffix in (".db", ".h5"):
+        change = structures.mutate_database if suffix == ".db" else structures.mutate_hdf5
+        content = change(rng, content, folder.parent)
+    elif suffix in mutations.PACKERS:
+        content = mutations.mutate_packed(rng, content, suffix)
     else:
         content = _MUTATORS.get(suffix, mutations.mutate_bytes)(rng, content)
     if rng.random() < 0.03:
-        suffix = pick(rng, list(_MUTATORS))
-    path = folder / f"input{'.csv.gz' if suffix == '.gz' else suffix}"
+        suffix = pick(rng, [*_MUTATORS, *_BYTES, *mutations.PACKERS])
+    path = folder / f"input{'.csv' * (suffix in mutations.PACKERS)}{suffix}"
     path.write_bytes(content)
     return path
 
@@ -94,7 +109,8 @@ def _command(rng, files, corpus, folder):
     if command == "matches":
         name = pick(rng, [each for each in corpus if Path(each).suffix in _IMAGES])
     path = folder / f"input{''.join(Path(name).suffixes[-2:])}"
-    path.write_bytes(corpus[name])
+    pack = mutations.PACKERS.get(Path(name).suffix, bytes)
+    path.write_bytes(pack(corpus[name]))
     if rng.random() < 0.5:
         path.unlink()
         path = _put(rng, name, corpus, folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+import zlib
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 
@@ -11,17 +12,21 @@ import numpy as np
 
 import piforest
 from piforest.apps import cli
+from piforest.io.cameras import read_calibration
+from piforest.io.matches import Verdict, open_matches, read_matches
 from piforest.io.tables import (
     FORMATS,
     read_blocks,
-    read_matches,
     read_table,
     with_scores,
     write_table,
 )
+from piforest.io.tables.compression import CODECS
+
+from .inputs import KEYPOINTS
 
 _LONGEST = 1000
-_WRITTEN = sorted(set(FORMATS) - {".mat", ".npz"})
+_WRITTEN = [*sorted(set(FORMATS) - {".mat", ".npz", ".xlsm"}), ".csv.xz", ".jsonl.gz", ".tsv.zst"]
 
 
 @cache
@@ -40,7 +45,7 @@ def judge(made, scores):
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", category=RuntimeWarning)
         outcome = {"model": _model, "reader": _reader, "command": _command}[made.kind](made, scores)
-    allowed = {made.path.name, "model.pif", "other.png", *outcome[1:]}
+    allowed = {made.path.name, "model.pif", "other.png", KEYPOINTS, *outcome[1:]}
     left = [path.name for path in made.path.parent.iterdir() if path.name not in allowed]
     if left:
         raise Find(f"files were left: {left}")
@@ -59,10 +64,46 @@ def _refused(error, made):
     return ("refused",)
 
 
+def _matches(made):
+    """All pairs, half of their matches written back, and read again."""
+    path = made.path
+    keypoints = path.with_name(KEYPOINTS) if path.suffix == ".h5" else None
+    out = path.with_name(f"out{path.suffix}")
+    try:
+        file = open_matches(path, keypoints=keypoints)
+        kept = {}
+        for pair in file.pairs():
+            kept[pair] = Verdict(np.arange(len(file.read(pair).X)) % 2 == 0)
+            file.camera(pair[0])
+        if path.suffix != ".csv":
+            file.write(out, kept)
+            for pair, verdict in kept.items():
+                again = open_matches(out, keypoints=keypoints)
+                if path.suffix != ".db" and len(again.read(pair).X) != verdict.kept.sum():
+                    raise Find("other matches are read than were written")
+    except Exception as error:
+        if isinstance(error, Find):
+            raise
+        return _refused(error, made)
+    return "read", out.name
+
+
+def _camera(made):
+    try:
+        read_calibration(made.path)
+    except Exception as error:
+        return _refused(error, made)
+    return ("read",)
+
+
 def _reader(made, _):
     path = made.path
+    if made.name.startswith("camera"):
+        return _camera(made)
+    if path.suffix in (".h5", ".hdf5") or made.name.startswith("matches_"):
+        return _matches(made)
     try:
-        table = read_matches(path) if path.suffix == ".db" else read_table(path)
+        table = _database(made) if path.suffix == ".db" else read_table(path)
         if path.suffix != ".db":
             rows = sum(len(block) for block in read_blocks(path, 7))
             if rows != len(table):
@@ -73,6 +114,13 @@ def _reader(made, _):
             raise
         return _refused(error, made)
     return _written(table, made)
+
+
+def _database(made):
+    """As matches; half of the databases of the corpus by a query."""
+    if made.name != "matches.db" or zlib.crc32(made.path.read_bytes()) % 2:
+        return read_matches(made.path)
+    return read_table(made.path, sql="SELECT * FROM keypoints")
 
 
 def _written(table, made):
@@ -126,4 +174,5 @@ def _command(made, _):
     return ("read" if code == 0 else "refused", *written)
 
 
-_OUTPUTS = tuple(f"/out{suffix}" for suffix in FORMATS)
+_PACKED = [suffix + packing for suffix in FORMATS for packing in ("", *CODECS)]
+_OUTPUTS = tuple(f"/out{suffix}" for suffix in _PACKED)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import struct
+import zipfile
+
+import pyarrow as pa
 
 INTEGERS = (
     0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 257, 1000, 32767, 32768, 65535, 65536, 10**6, 2**24,
@@ -128,9 +134,56 @@ def mutate_text(rng, content):
     return end.join(lines).encode(encoding, "replace")
 
 
-def mutate_gzip(rng, content):
-    changed = mutate_text(rng, gzip.decompress(content))
+def _pack_zip(content):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("table.csv", content)
+    return out.getvalue()
+
+
+# Text to compressed files, by how their names end.
+PACKERS = {
+    ".bz2": lambda text: bz2.compress(text, 1),
+    ".gz": lambda text: gzip.compress(text, 1, mtime=0),
+    ".xz": lambda text: lzma.compress(text, preset=0),
+    ".zip": _pack_zip,
+    ".zst": lambda text: pa.compress(text, "zstd", asbytes=True),
+}
+
+
+def mutate_packed(rng, content, suffix):
+    """content: text, that is then compressed."""
+    changed = mutate_text(rng, content)
     if rng.random() < 0.1:
         changed += pick(rng, (b"1", b"1,", b"\n", b'"')) * 8_000_000
-    packed = gzip.compress(changed, 1, mtime=0)
+    packed = PACKERS[suffix](changed)
     return mutate_bytes(rng, packed) if rng.random() < 0.3 else packed
+
+
+_JSON_VALUES = (
+    "null", "true", "NaN", "Infinity", "1e999", "-0", "1e-400", '"1.5"', '""', '"\\ud800"', "[]",
+    '{"a": {}}', "[" * 5000, "1" * 5000, '"' + "a" * 200_000 + '"', "01", "1_000", "'x'", "2.5.1",
+    '"\\u0000"', "-9223372036854775809", "9" * 400,
+)  # fmt: skip
+
+
+def mutate_json_lines(rng, content):
+    """Values, names and lines."""
+    if rng.random() < 0.2:
+        return mutate_bytes(rng, content)
+    lines = content.decode().split("\n")
+    for _ in range(int(rng.integers(1, 4))):
+        at = int(rng.integers(len(lines)))
+        kind = int(rng.integers(5))
+        if kind <= 1:
+            parts = lines[at].split(", ")
+            k = int(rng.integers(len(parts)))
+            parts[k] = parts[k].partition(": ")[0] + ": " + pick(rng, _JSON_VALUES)
+            lines[at] = ", ".join(parts)
+        elif kind == 2:
+            lines[at] = pick(rng, ("", "{}", "[]", "null", "{", '{"new": 1}', '{"x": 1, "x": 2}'))
+        elif kind == 3:
+            lines[at] = lines[at].replace(pick(rng, '{}":,'), pick(rng, '{}":, \x00'), 1)
+        else:
+            lines = lines[: at + 1]
+    return "\n".join(lines).encode()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sqlite3
 import struct
 import zipfile
 import zlib
 from contextlib import closing
 
+import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -89,22 +91,79 @@ def mutate_mat(rng, content):
     return content[:at] + struct.pack("<II", kind, said) + element + content[at + 8 + length :]
 
 
+_XML_CHANGES = (
+    (rb'r="[A-Z]*\d+"', (b'r="A1"', b'r="XFD1048576"', b'r="99999999999"', b'r="0"', b'r="ZZZZ9"')),
+    (
+        rb"<v>[^<]*</v>",
+        (b"<v/>", b"<v>x</v>", b"<v>1e400</v>", b"<v>9999999999</v>", b"<v>-1</v>"),
+    ),
+    (rb't="[a-zA-Z]*"', (b't="s"', b't="d"', b't="b"', b't="e"', b't="inlineStr"', b't="?"', b"")),
+    (rb's="\d+"', (b's="99999"', b's="-1"', b's="x"')),
+    (rb"</?\w+[ />]", (b"<a>", b"</row>", b"<c ", b"&lol;", b"\xff")),
+    (rb'ref="[^"]*"', (b'ref="A1:XFD1048576"', b'ref="A0"', b'ref=""')),
+)
+
+
+def mutate_excel(rng, content):
+    """The XML of a member, in an archive that is sound."""
+    if rng.random() < 0.2:
+        return mutate_bytes(rng, content)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    sheets = [name for name in members if "sheet" in name and name.endswith(".xml")]
+    name = pick(rng, sheets if rng.random() < 0.6 else list(members))
+    for _ in range(int(rng.integers(1, 4))):
+        pattern, values = pick(rng, _XML_CHANGES)
+        found = list(re.finditer(pattern, members[name]))
+        if not found:
+            members[name] = mutate_bytes(rng, members[name])
+            continue
+        at = pick(rng, found)
+        text = members[name]
+        members[name] = text[: at.start()] + pick(rng, values) + text[at.end() :]
+    if rng.random() < 0.1:
+        members.pop(pick(rng, list(members)))
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, member in members.items():
+            archive.writestr(each, member)
+    return out.getvalue()
+
+
 _PLY_WORDS = (
     "0", "-1", "1", "3", "1000000000000", "list", "float", "double", "uchar", "int64", "vertex",
     "face", "x", "comment", "property", "element", "ascii", "binary_big_endian", "", "2.0", "ü",
 )  # fmt: skip
 
 
+_PCD_WORDS = (
+    "0", "-1", "1", "3", "8", "1000000000000", "9" * 30, "F", "I", "U", "x", "rgb", "rgba", "_",
+    "red", "ascii", "binary", "binary_compressed", "", "WIDTH", "#", "nan", "ü",
+)  # fmt: skip
+
+
 def mutate_ply(rng, content):
+    return _mutate_header_of_scan(rng, content, b"end_header\n", _PLY_WORDS)
+
+
+def mutate_pcd(rng, content):
+    """The header; or the sizes and the first bytes of compressed points."""
+    if rng.random() < 0.3:
+        start = content.index(b"\n", content.index(b"\nDATA")) + 1
+        return content[:start] + mutate_bytes(rng, content[start:])
+    return _mutate_header_of_scan(rng, content, b"\nDATA", _PCD_WORDS)
+
+
+def _mutate_header_of_scan(rng, content, end, values):
     if rng.random() < 0.4:
         return mutate_bytes(rng, content)
-    head, end, body = content.partition(b"end_header\n")
+    head, end, body = content.partition(end)
     lines = head.decode("latin-1").split("\n")
     at = int(rng.integers(len(lines)))
     words = lines[at].split(" ")
     kind = int(rng.integers(4))
     if kind <= 1:
-        words[int(rng.integers(len(words)))] = pick(rng, _PLY_WORDS)
+        words[int(rng.integers(len(words)))] = pick(rng, values)
         lines[at] = " ".join(words)
     elif kind == 2:
         lines.insert(at, lines[int(rng.integers(len(lines)))])
@@ -183,10 +242,12 @@ def mutate_parquet(rng, content):
 _SQL = ("NULL", "-1", "0", "1", "2147483648", "9223372036854775807", "1.5", "'text'", "x'00ff'",
         "''", "zeroblob(100000)", "rows * 2", "'2'")  # fmt: skip
 _SQL_COLUMNS = {
-    "images": ("image_id", "name"), "keypoints": ("image_id", "rows", "cols", "data"),
+    "images": ("image_id", "name"),
+    "keypoints": ("image_id", "rows", "cols", "data"),
     "matches": ("pair_id", "rows", "cols", "data"),
     "two_view_geometries": ("pair_id", "rows", "cols", "data"),
-}  # fmt: skip
+}
+_SQL_CAMERAS = ("model", "width", "params", "prior_focal_length")  # fmt: skip
 
 
 def mutate_database(rng, content, folder):
@@ -197,12 +258,53 @@ def mutate_database(rng, content, folder):
     with closing(sqlite3.connect(path)) as database:
         table = pick(rng, list(_SQL_COLUMNS))
         column, value = pick(rng, _SQL_COLUMNS[table]), pick(rng, _SQL)
+        has_cameras = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'cameras'")
+        if rng.random() < 0.2 and has_cameras.fetchone():
+            table, column = "cameras", pick(rng, _SQL_CAMERAS)
+            value = value.replace("rows", "width")
         if table == "images":
             value = value.replace("rows", "image_id")
-        database.execute(f"UPDATE {table} SET {column} = {value} WHERE random() % 2")
-        if rng.random() < 0.2:
-            database.execute(f"DELETE FROM {pick(rng, list(_SQL_COLUMNS))} WHERE rowid = 1")
-        database.commit()
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        try:
+            database.execute(f"UPDATE {table} SET {column} = {value} WHERE random() % 2")
+            if rng.random() < 0.2:
+                database.execute(f"DELETE FROM {pick(rng, list(_SQL_COLUMNS))} WHERE rowid = 1")
+            database.commit()
+        except sqlite3.IntegrityError:  # what COLMAP's own tables do not take
+            database.rollback()
+    return path.read_bytes()
+
+
+_HDF5 = (
+    lambda n: np.arange(n), lambda n: np.full(n, 2**40), lambda n: np.full(n, np.nan),
+    lambda n: np.zeros((n, 3)), lambda n: np.zeros((n, 2), ">f4"),
+    lambda n: np.full((n, 2), np.inf),
+    lambda n: np.array([b"text"] * n), lambda n: np.zeros(0), lambda n: np.float64(3),
+    lambda n: np.zeros((n, 1)), lambda n: np.full(n, -7), lambda n: np.zeros(n, "c16"),
+    lambda n: np.zeros(n, bool), lambda n: np.zeros(n + 1), lambda n: h5py.SoftLink("/nowhere"),
+    lambda n: h5py.ExternalLink("other.h5", "/x"), lambda n: h5py.Empty("f8"),
+)  # fmt: skip
+
+
+def mutate_hdf5(rng, content, folder):
+    if rng.random() < 0.4:
+        return mutate_bytes(rng, content)
+    path = folder / "scratch.h5"
+    path.write_bytes(content)
+    with h5py.File(path, "r+") as file:
+        names = []
+        file.visititems(lambda name, each: names.append(name))
+        name = pick(rng, names)
+        kind = rng.random()
+        if kind < 0.6:
+            del file[name]
+            file[name] = pick(rng, _HDF5)(int(rng.integers(60)))
+        elif kind < 0.75:
+            del file[name]
+        elif kind < 0.9:
+            file.create_dataset(f"{name}_x/matches0", (2**33,), "i4", chunks=(1000,))
+        else:
+            file[f"{name}_loop"] = file["/"]
     return path.read_bytes()
 
 
@@ -268,7 +370,7 @@ def _mutate_array(rng, array):
 
 
 def mutate_model(rng, content):
-    """The header and the arrays, in an archive that is sound."""
+    """The header and the arrays, in a valid archive."""
     with np.load(io.BytesIO(content)) as archive:
         arrays = {name: archive[name] for name in archive.files}
     header = json.loads(str(arrays.pop("header")))

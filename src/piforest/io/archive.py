@@ -30,8 +30,9 @@ _NAME = re.compile(r"[a-z][a-z0-9_.]{0,63}\.npy")
 # The memory that arrays may take: this much, and this many times the size of the file. A file of
 # constant arrays, which shrink a thousandfold, is written without compression.
 _FREE_BYTES, _RATIO = 64 * 2**20, 64
-# A header of this length, in four bytes a character, names 50,000 columns.
-_MAX_MEMBERS, _MAX_HEADER = 2000, 8 * 2**20
+# A header of this length, in four bytes a character, names 50,000 columns. The 128 bytes before it
+# describe the array.
+_MAX_MEMBERS, _MAX_HEADER, _NPY_HEADER = 2000, 8 * 2**20, 128
 
 
 class ArchiveError(ValueError):
@@ -121,7 +122,7 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     total = sum(member.file_size for member in listed)
     if total > _limit(size):
         raise ValueError(f"{size} bytes that unpack to {total} are no model")
-    if _HEADER in members and members[_HEADER].file_size > _MAX_HEADER:
+    if _HEADER in members and members[_HEADER].file_size > _MAX_HEADER + _NPY_HEADER:
         raise ValueError("its header is too long")
     return members
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,8 @@ from glob import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from .remote import uploaded, url_of
 
 fcntl: Any
 try:
@@ -24,17 +27,26 @@ _RANDOM = 8 * "[a-z0-9_]"
 # Characters of the target's name in the temporary one, which must not become too long.
 _KEPT = 50
 # What only writing can meet.
+_STANDARD_OUTPUT = ("-", "/dev/stdout")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
+def is_standard_output(path: str | PathLike[str]) -> bool:
+    """Is it "-" or /dev/stdout?"""
+    return str(path) in _STANDARD_OUTPUT
+
+
 def is_device(path: str | PathLike[str]) -> bool:
-    """Is it something that is there to be written to and cannot be replaced: /dev/null, a pipe?"""
+    """Is it something that is there to be written to and cannot be replaced: /dev/null, a pipe,
+    standard output?"""
     path = Path(path)
-    return path.exists() and not path.is_file() and not path.is_dir()
+    return is_standard_output(path) or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def check_writable(path: Path) -> None:
     """Raise now what would go wrong later."""
+    if is_standard_output(path) or url_of(path) is not None:
+        return
     if path.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder.")
     if is_device(path):
@@ -58,8 +70,13 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
     It has a temporary name until the block ends, and replaces the target then; a block that
     raises leaves the target as it was. A symbolic link is followed and stays. To a device, such
-    as /dev/null, the content is copied when the block ends.
+    as /dev/null, and to a URL, the content is copied when the block ends.
     """
+    url = url_of(path)
+    if url is not None:
+        with uploaded(url) as file:
+            yield file
+        return
     path = Path(path)
     check_writable(path)
     with _naming(path):
@@ -67,11 +84,34 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
             with tempfile.TemporaryFile() as file:
                 yield file
                 file.seek(0)
-                with open(path, "wb") as device:
+                with _open_device(path) as device:
                     shutil.copyfileobj(file, device)
+                    device.flush()
         else:
-            with _replacing(path) as file:
+            with _replacing(path) as (file, _):
                 yield file
+
+
+@contextmanager
+def whole_path(path: str | PathLike[str]) -> Iterator[Path]:
+    """As `whole_file`, for libraries that open files by name: a temporary name beside the target,
+    of an empty file."""
+    path = Path(path)
+    check_writable(path)
+    if is_device(path):
+        raise ValueError(f"cannot write {path}: this format needs a regular file.")
+    with _naming(path), _replacing(path) as (_, temporary):
+        yield temporary
+
+
+@contextmanager
+def _open_device(path: Path) -> Iterator[BinaryIO]:
+    if is_standard_output(path):
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        return
+    with open(path, "wb") as device:
+        yield device
 
 
 def remove_leftovers(path: str | PathLike[str]) -> None:
@@ -127,14 +167,14 @@ def _lock(handle: int) -> None:
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def _replacing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
     remove_leftovers(path)
     handle, temporary = _new_beside(path)
     # Holds the lock until the file has its name. Windows renames only what is closed.
     lock = os.dup(handle) if fcntl is not None else None
     try:
         with os.fdopen(handle, "wb") as file:
-            yield file
+            yield file, Path(temporary)
         # mkstemp makes a private file; this one gets the rights of any new file.
         umask = os.umask(0)
         os.umask(umask)

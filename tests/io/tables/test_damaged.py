@@ -23,14 +23,14 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.io
 
+from piforest.io.matches import read_matches
 from piforest.io.tables import (
     _decoder,
     las,
+    lines,
     parquet,
     read_blocks,
-    read_matches,
     read_table,
-    text,
 )
 
 XYZ = np.random.default_rng(0).uniform(-5, 5, (100, 3)).round(3)
@@ -415,15 +415,15 @@ def test_a_line_that_never_ends_is_refused_in_little_memory(unit, tmp_path, monk
         for _ in range(64):
             file.write(unit * 2**20)
     seen = []
-    read1 = text._Lines.read1
-    monkeypatch.setattr(text._Lines, "read1", lambda self, n: seen.append(n) or read1(self, n))
+    read1 = lines._Lines.read1
+    monkeypatch.setattr(lines._Lines, "read1", lambda self, n: seen.append(n) or read1(self, n))
     refused(path, "line 3 is longer than 4194304 bytes; is it a table")
     assert sum(seen) < 5 * 2**20
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_long_lines_that_end_are_read(end, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_LONGEST_LINE", 2**14)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 2**14)
     (tmp_path / "a.csv").write_bytes(end.join([b"1," + b"1" * 16_000] * 40))
     assert len(read_table(tmp_path / "a.csv")) == 40
     (tmp_path / "a.csv").write_bytes(end.join([b"1," + b"1" * 2**15] * 40))
@@ -455,7 +455,7 @@ COLMAP = {
     "no columns": ("UPDATE keypoints SET cols = NULL", "keypoints has not the size"),
     "other columns": ("UPDATE matches SET rows = 10, cols = 4", "matches has not the size"),
     "negative sizes": ("UPDATE matches SET rows = -20, cols = -2", "matches has not the size"),
-    "text for a pair": ("UPDATE matches SET pair_id = 'a'", "its pairs of images have no numbers"),
+    "text for a pair": ("UPDATE matches SET pair_id = 'a'", "its pair 'a' is of images that"),
     "an endless view": (
         "DROP TABLE images; CREATE VIEW images AS WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL "
         "SELECT n + 1 FROM c) SELECT 'a' AS name, n AS image_id FROM c WHERE n < 0",

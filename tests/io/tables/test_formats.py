@@ -319,7 +319,7 @@ def test_files_with_more_or_less_than_one_array_say_what_they_hold(tmp_path):
     scipy.io.savemat(tmp_path / "a.mat", {"three": "text"})
     with pytest.raises(ValueError, match=r"holds 0 matrices of real numbers.*: none"):
         read_table(tmp_path / "a.mat")
-    with pytest.raises(ValueError, match=r"\.npz files are only read; write one of \.csv"):
+    with pytest.raises(ValueError, match=r"\.npz files are only read; write one of \.arrow"):
         write_table(tmp_path / "out.npz", Table({"x": np.ones(2)}, "here"))
 
 

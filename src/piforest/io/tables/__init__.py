@@ -23,16 +23,20 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any, Protocol, TypedDict, Unpack
 
 from ..atomic import is_device, whole_file
-from .columns import pick_columns, score_names, with_scores
-from .matches import named_matches, read_colmap
+from ..remote import local_copy, shown, url_of
+from .arrow import from_arrow
+from .columns import left_out, pick_columns, score_names, with_scores
+from .compression import CODECS, member_suffix, packed, split_name
 from .table import Table
 
 __all__ = [
@@ -41,9 +45,13 @@ __all__ = [
     "Table",
     "TableWriter",
     "check_columns",
+    "check_readable",
+    "format_suffix",
+    "from_arrow",
+    "is_text",
+    "left_out",
     "pick_columns",
     "read_blocks",
-    "read_matches",
     "read_table",
     "score_names",
     "table_writer",
@@ -54,21 +62,27 @@ __all__ = [
 
 # How a name ends, and the module that knows the format.
 FORMATS = {
+    ".arrow": "ipc",
+    ".arrows": "ipc",
     ".csv": "text",
-    ".csv.gz": "text",
     ".dat": "text",
+    ".feather": "ipc",
+    ".ipc": "ipc",
+    ".jsonl": "jsonl",
     ".las": "las",
     ".laz": "las",
     ".mat": "mat",
+    ".ndjson": "jsonl",
     ".npy": "arrays",
     ".npz": "arrays",
     ".parquet": "parquet",
+    ".pcd": "pcd",
     ".ply": "ply",
     ".pq": "parquet",
     ".tsv": "text",
-    ".tsv.gz": "text",
     ".txt": "text",
-    ".txt.gz": "text",
+    ".xlsm": "excel",
+    ".xlsx": "excel",
     ".xyz": "xyz",
 }
 
@@ -80,6 +94,8 @@ class ReadOptions(TypedDict, total=False):
     header: bool | None
     decimal: str | None
     array: str | None
+    sheet: str | None
+    sql: str | None
 
 
 class TableWriter(Protocol):
@@ -91,27 +107,50 @@ class TableWriter(Protocol):
 
 
 _NUMBERS_ONLY = {".npy", ".xyz"}
-_ONLY_READ = {".mat", ".npz"}
-# Formats that are read from front to back, and so from a pipe.
-_STREAMS = {"text", "xyz"}
-STANDARD_INPUT = "-"
+_ONLY_READ = frozenset({".mat", ".npz", ".xlsm"})
+# Formats that are read from front to back, and so from a pipe, or compressed.
+_STREAMS = {"text", "xyz", "jsonl"}
+_STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 def format_of(path: str | PathLike[str]) -> Any:
     """The module of the format that a name tells."""
-    suffix = _suffix(path)
-    if suffix not in FORMATS:
+    return _module(_known_suffix(path))
+
+
+def _known_suffix(path: str | PathLike[str], only_read: Set[str] = frozenset()) -> str:
+    """How the name of a table ends, in small letters and without its compression.
+
+    only_read: endings that are not written.
+    """
+    suffix, packing = split_name(Path(path))
+    if packing == ".zip" and not suffix and not only_read:
+        suffix = member_suffix(Path(path))
+    known = set(FORMATS) - only_read
+    if suffix in known and not (packing and FORMATS[suffix] not in _STREAMS):
+        return suffix
+    if suffix in known:
+        raise ValueError(f"{path}: only text can be compressed, and {suffix} files are no text.")
+    if suffix in FORMATS:
         raise ValueError(
-            f"{path}: a name must end in one of {', '.join(sorted(FORMATS))}, so that the format "
-            f"is known; got {suffix!r}."
+            f"{path}: {suffix} files are only read; write one of {', '.join(sorted(known))}."
         )
-    return _module(suffix)
+    raise ValueError(
+        f"{path}: a name must end in one of {', '.join(sorted(known))}, so that the format is "
+        f"known; text may be compressed, as .csv.gz ({', '.join(CODECS)}); got "
+        f"{suffix + packing!r}."
+    )
 
 
-def _suffix(path: str | PathLike[str]) -> str:
-    """How a name ends, in small letters: .csv, and .csv.gz of what is compressed."""
-    suffix = Path(path).suffix.lower()
-    return Path(Path(path).stem).suffix.lower() + suffix if suffix == ".gz" else suffix
+def is_text(suffix: str) -> bool:
+    """Is a format, by the ending of its names, text that can be printed?"""
+    return FORMATS.get(suffix) in _STREAMS
+
+
+def format_suffix(path: str | PathLike[str]) -> str:
+    """The ending to give a file that is written like one of this name; .csv if it is unknown."""
+    suffix, packing = split_name(Path(path))
+    return suffix + packing if suffix in set(FORMATS) - _ONLY_READ else ".csv"
 
 
 def _module(suffix: str) -> Any:
@@ -127,29 +166,11 @@ def read_table(
     """The table of a file, or of standard input ("-": text).
 
     columns: the columns to read; None reads all. options: delimiter, header and decimal of text
-    files, each detected if None; array, the name of the one to read from .npz and .mat files.
+    files, each detected if None; array, the name of the one to read from .npz and .mat files;
+    sheet, that of an Excel file; sql, a query, where path is the URL of a database.
     """
     [table] = _blocks(path, None, columns, options)
     return table
-
-
-def read_matches(
-    path: str | PathLike[str],
-    *,
-    pair: tuple[str, str] | None = None,
-    **options: Unpack[ReadOptions],
-) -> Table:
-    """Matches between two images: a table with x1, y1, x2, y2 and what else the file has.
-
-    Files as for `read_table`, with these names, or without names and with x1, y1, x2, y2 first;
-    or a COLMAP database (.db), of which `pair` names the two images where it has more.
-    """
-    if Path(path).suffix.lower() in (".db", ".sqlite"):
-        _check_readable(Path(path), stream=False)
-        return read_colmap(path, pair)
-    if pair is not None:
-        raise ValueError(f"{path}: a pair is chosen from COLMAP databases (.db) only.")
-    return named_matches(read_table(path, **options))
 
 
 def read_blocks(
@@ -164,15 +185,14 @@ def read_blocks(
 
 
 def _blocks(path: Any, rows: int | None, columns: Any, options: ReadOptions) -> Iterator[Table]:
-    place: Path | None = None
-    if str(path) == STANDARD_INPUT:
-        kind = _module(".csv")
+    url = url_of(path)
+    if url is not None and options.get("sql") is None:
+        return _remote_blocks(url, rows, columns, options)
+    place: Any
+    if options.get("sql") is not None:
+        place, kind = str(path), importlib.import_module(".sql", __name__)
     else:
-        place = Path(path)
-        if place.is_dir():
-            raise IsADirectoryError(f"{path} is a folder, not a file.")
-        kind = format_of(path)
-        _check_readable(place, FORMATS[_suffix(path)] in _STREAMS)
+        place, kind = _place_and_module(path)
     given = {name: value for name, value in options.items() if value is not None}
     known = list(inspect.signature(kind.read_blocks).parameters)[2:]
     for name in given:
@@ -183,8 +203,40 @@ def _blocks(path: Any, rows: int | None, columns: Any, options: ReadOptions) -> 
     return blocks if columns is None else (block.select(columns) for block in blocks)
 
 
-def _check_readable(path: Path, stream: bool) -> None:
-    """stream: may it be a pipe?"""
+def _remote_blocks(
+    url: str, rows: int | None, columns: Any, options: ReadOptions
+) -> Iterator[Table]:
+    """The blocks of a file that is copied here, under the name of its URL."""
+    source = shown(url)
+    with local_copy(url) as place:
+        try:
+            for block in _blocks(place, rows, columns, options):
+                yield replace(block, source=source)
+        except (ValueError, OSError) as error:
+            raise type(error)(str(error).replace(str(place), source)) from error
+
+
+def _place_and_module(path: Any) -> tuple[Path | None, Any]:
+    """Where a table is read from, None for standard input, and the module of its format."""
+    if str(path) in _STANDARD_INPUT:
+        # An object begins JSON lines, and no table of another kind.
+        content: Any = sys.stdin.buffer
+        start = content.peek(1).lstrip(b"\xef\xbb\xbf \t\r\n")
+        return None, _module(".jsonl" if start.startswith(b"{") else ".csv")
+    place = Path(path)
+    if place.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a file.")
+    if is_device(place) and not place.suffix:  # a pipe, such as /dev/fd/63, tells no format
+        return place, _module(".csv")
+    if place.suffix.lower() == ".zip":  # a look inside may tell the format
+        check_readable(place)
+    suffix = _known_suffix(path)
+    check_readable(place, FORMATS[suffix] in _STREAMS)
+    return place, _module(suffix)
+
+
+def check_readable(path: Path, stream: bool = False) -> None:
+    """An error if there is no file, or an empty one. stream: may it be a pipe?"""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -202,14 +254,8 @@ def _check_readable(path: Path, stream: bool) -> None:
 def check_columns(path: str | PathLike[str], table: Table) -> None:
     """An error where the format that the name tells cannot be written, or holds no such table."""
     suffix = written_suffix(path, table)
-    if suffix not in FORMATS or suffix in _ONLY_READ:
-        listed = ", ".join(sorted(set(FORMATS) - _ONLY_READ))
-        if suffix in FORMATS:
-            raise ValueError(f"{path}: {suffix} files are only read; write one of {listed}.")
-        raise ValueError(
-            f"{path}: a name must end in one of {listed}, so that the format is known; got "
-            f"{suffix!r}."
-        )
+    if not is_device(path):
+        suffix = _known_suffix(path, _ONLY_READ)
     if suffix not in _NUMBERS_ONLY or getattr(table.form, "suffix", None) == suffix:
         return  # a file of the same kind held it
     for name in table.names:
@@ -224,10 +270,10 @@ def check_columns(path: str | PathLike[str], table: Table) -> None:
 
 def written_suffix(path: str | PathLike[str], table: Table) -> str:
     """The ending of the format to write: that of the name; to a device, such as /dev/null, that of
-    the file which the table came from."""
+    the file which the table came from, without its compression."""
     if not is_device(path):
-        return _suffix(path)
-    known = _suffix(table.source)
+        return "".join(split_name(Path(path)))
+    known = getattr(table.form, "suffix", "") or split_name(table.source)[0]
     return known if known in set(FORMATS) - _ONLY_READ else ".csv"
 
 
@@ -242,8 +288,8 @@ def table_writer(path: str | PathLike[str], like: Table) -> Iterator[TableWriter
     """Something with `write(block)` for tables with the columns of `like`, one after another;
     the file is written atomically."""
     check_columns(path, like)
-    suffix = written_suffix(path, like)
-    with whole_file(path) as file:
+    suffix, packing = split_name(f"table{written_suffix(path, like)}")
+    with whole_file(path) as whole, packed(whole, packing, Path(path).stem) as file:
         writer = _module(suffix).writer(file, like, suffix)
         try:
             yield writer

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,6 +48,8 @@ def check_sizes(path: Path) -> Sizes:
             raise ValueError("its points begin outside of the file")
         if records > (start - header_size) // _RECORD:
             raise ValueError(f"its header says {records} records, more than there is space for")
+        if not all(map(isfinite, struct.unpack_from("<6d", head, 131))):
+            raise ValueError("its scales and offsets are no numbers")
         if head[25] >= 4:
             if len(head) < _LONG:
                 raise ValueError("its header is cut short")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ..._validation import warn_user
 from ...protocols import Bools, Floats, ModelFamily
-from .table import Table
+from .dates import is_date_column
+from .table import MISSING, Table
 
-__all__ = ["pick_columns", "score_names", "with_scores"]
+__all__ = ["left_out", "pick_columns", "score_names", "with_scores"]
 
 Families = ModelFamily | Sequence[ModelFamily]
 
@@ -22,16 +23,26 @@ _USUAL = {
     6: ("x1", "y1", "z1", "x2", "y2", "z2"),
 }
 _COUNTERS = {"id", "index", "row"}
+SCORE_NAMES = {"score", "anomaly"}
 
 
-def pick_columns(table: Table, names: Sequence[str] | None, family: Families | int) -> list[str]:
+def pick_columns(
+    table: Table,
+    names: Sequence[str] | None,
+    family: Families | int,
+    target: str | None = None,
+) -> list[str]:
     """The columns of the points: those of the given names, else those that suit the family.
 
     family: a family, several, or the number of columns of a model. Without names: the columns of
     points in the format; else all numeric ones, if their number is right; else x, y (z; or x1,
     y1, x2, y2), if they exist. A family of any number of columns gets x, y (z) if they exist;
-    else all numeric columns but row numbers. A warning names columns that are left out.
+    else all numeric columns but row numbers and constants. `left_out` gives the reasons.
+
+    target: the column that the others explain, always among those that are picked.
     """
+    if target is not None:
+        _check_target(table, target, names)
     needed, what = _needs(family)
     if names is not None:
         picked = list(names)
@@ -43,7 +54,7 @@ def pick_columns(table: Table, names: Sequence[str] | None, family: Families | i
         return picked
     numeric = [name for name in table.numeric() if name not in table.unnamed]
     if needed is None and numeric and not set(table.points) & set(numeric):
-        return _of_any_number(table, numeric, family)
+        return _of_any_number(table, numeric, family, target)
     for some in (table.points, numeric, _USUAL.get(needed or 0, ())):
         if some and needed in (None, len(some)) and set(some) <= set(numeric):
             return list(some)
@@ -57,27 +68,77 @@ def pick_columns(table: Table, names: Sequence[str] | None, family: Families | i
     )
 
 
-def _of_any_number(table: Table, numeric: list[str], family: Families | int) -> list[str]:
-    """Coordinates by their names; else all numeric columns but row numbers. At least two remain:
-    in a series, the row number may be the time."""
+def _check_target(table: Table, target: str, names: Sequence[str] | None) -> None:
+    table.check_names([target])
+    table.check_numbers(target)
+    if names is not None and target not in names:
+        raise ValueError(
+            f"the target {target!r} is not among the columns {', '.join(names)}; add it to "
+            "--columns."
+        )
+
+
+def _of_any_number(
+    table: Table, numeric: list[str], family: Families | int, target: str | None
+) -> list[str]:
+    """Coordinates by their names; else all numeric columns but row numbers and constants. At least
+    two remain: in a series, the row number may be the time."""
     # The features of a regression may have any name.
-    named = not any(hasattr(each, "target") for each in _as_list(family))
-    kept: list[str]
-    if named and {"x", "y"} <= set(numeric):
-        kept, why = [name for name in ("x", "y", "z") if name in numeric], "x and y exist"
-    else:
-        counters = [name for name in numeric if _counts_rows(table, name)]
-        kept, why = [name for name in numeric if name not in counters], "it numbers the rows"
-        why = why if len(counters) == 1 else "they number the rows"
-    left = [name for name in numeric if name not in kept]
+    targets = {each.target for each in _as_list(family) if hasattr(each, "target")}
+    if not targets and {"x", "y"} <= set(numeric):
+        return [name for name in ("x", "y", "z") if name in numeric]
+    # Without its column, another one would silently become the target.
+    fixed = numeric if targets - {-1} else numeric[-1:] if targets else []
+    fixed = fixed if target is None else [target]
+    kept = [name for name in numeric if name in fixed or not _counts_rows(table, name)]
     if len(kept) < 2:
         return numeric
-    if left:
-        warn_user(
-            f"{table.source}: column{'s' * (len(left) > 1)} {', '.join(left)} left out, since "
-            f"{why}; --columns {','.join(numeric)} selects all."
-        )
-    return kept
+    varied = [name for name in kept if name in fixed or not _is_constant(table, name)]
+    return kept if len(varied) < 2 else varied
+
+
+def left_out(table: Table, picked: Sequence[str]) -> dict[str, str]:
+    """The columns that are not among the picked ones, with the reason."""
+    numeric = set(table.numeric())
+    return {
+        name: _reason(table, name, name in numeric, picked)
+        for name in table.names
+        if name not in picked
+    }
+
+
+def _reason(table: Table, name: str, numeric: bool, picked: Sequence[str]) -> str:
+    column = table.columns[name]
+    if name in SCORE_NAMES and set(table.names) >= SCORE_NAMES:
+        return "score of an earlier run"
+    if is_date_column(table, name):
+        return "dates; --dates days takes them as numbers"
+    if not numeric:
+        if column.dtype.kind == "b":
+            return "true or false"
+        if column.dtype.kind in "OUS":
+            return "text" if _has_text(column) else "empty"
+        return "no numbers"
+    if name in table.unnamed:
+        return "has no name"
+    if np.isnan(table.numbers([name])).all():
+        return "empty"
+    if _counts_rows(table, name):
+        return "numbers the rows"
+    if _is_constant(table, name):
+        return "constant"
+    return f"the points are {', '.join(picked)}"
+
+
+def _has_text(column: Any) -> bool:
+    cells = ("" if cell is None else str(cell).strip().lower() for cell in column.tolist())
+    return any(cell not in MISSING for cell in cells)
+
+
+def _is_constant(table: Table, name: str) -> bool:
+    values = table.numbers([name])[:, 0]
+    values = values[~np.isnan(values)]
+    return len(values) > 1 and bool((values == values[0]).all())
 
 
 def _counts_rows(table: Table, name: str) -> bool:
@@ -129,5 +190,5 @@ def with_scores(
 
 def score_names(table: Table) -> tuple[str, str]:
     """The names of the columns of scores."""
-    taken = {"score", "anomaly"} & set(table.names)
+    taken = SCORE_NAMES & set(table.names)
     return ("piforest_score", "piforest_anomaly") if taken else ("score", "anomaly")

@@ -76,7 +76,7 @@ def sniff_dialect(
     stood = first[0] if header else marked
     if marked is not None:
         above = above[:-1]
-    names, unnamed = _names(source, stood, len(first[0]))
+    names, unnamed = column_names(source, stood, len(first[0]))
     dialect = Dialect(
         suffix,
         delimiter,
@@ -121,7 +121,9 @@ def _marked_names(
     return names
 
 
-def _names(source: str, stood: list[str] | None, columns: int) -> tuple[list[str], frozenset[str]]:
+def column_names(
+    source: str, stood: list[str] | None, columns: int
+) -> tuple[list[str], frozenset[str]]:
     """A name for each column, and those that have none in the file."""
     if stood is None:
         return [f"x{k}" for k in range(columns)], frozenset()

@@ -123,7 +123,7 @@ class writer:
             self.out = laspy.open(
                 file, mode="w", header=self.header, do_compress=suffix == ".laz", closefd=False
             )
-        except laspy.LaspyException as error:
+        except (laspy.LaspyException, UnicodeError) as error:
             raise ValueError(f"{like.source} cannot be written as a LAS file: {error}.") from error
 
     def write(self, table: Table) -> None:

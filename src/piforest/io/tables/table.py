@@ -111,7 +111,7 @@ class Table:
     def check_complete(
         self,
         names: Sequence[str],
-        way_out: str = "--drop-missing keeps such rows in the output, unscored",
+        way_out: str = "--missing skip keeps such rows in the output, unscored",
     ) -> None:
         """An error that names the first number that is missing in these columns."""
         for name in names:
@@ -143,6 +143,12 @@ class Table:
         """The named columns alone, in this order."""
         self.check_names(names)
         return replace(self, columns={name: self.columns[name] for name in names})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's C interface: pyarrow, polars, pandas and DuckDB take a table as it is."""
+        from .arrow import ToArrow
+
+        return ToArrow(self)(self).__arrow_c_stream__(requested_schema)
 
     def _is_numeric(self, name: str) -> bool:
         column = self.columns[name]

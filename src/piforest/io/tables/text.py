@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import sys
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -18,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import sniff
+from .compression import split_name
 from .dialect import Dialect, Sniffed, default_dialect, sniff_dialect
+from .lines import open_lines, source_name
 from .table import Table, block_rows, check_width
 
 # Lines that are read to detect the dialect: fewer once they have this many characters, but never
 # fewer than the last number.
 _SNIFFED_LINES, _SNIFFED_LENGTH, _SNIFFED_LEAST = 1000, 2**20, 3
-# Bytes of a line; as many columns as a table may have fit.
-_LONGEST_LINE = 2**22
-_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 def read_blocks(
@@ -37,10 +33,11 @@ def read_blocks(
     decimal: str | None = None,
 ) -> Iterator[Table]:
     """Tables of text cells; path None is standard input."""
-    source = "standard input" if path is None else str(path)
-    with _clear_errors(source), _opened(path, source) as (lines, bom):
+    source = source_name(path)
+    suffix = "" if path is None else split_name(path)[0]
+    with open_lines(path) as (lines, bom):
         head = _head(lines)
-        seen = sniff_dialect(head, source, _suffix(path), bom, delimiter, header, decimal)
+        seen = sniff_dialect(head, source, suffix, bom, delimiter, header, decimal)
         check_width(source, len(seen.names))
         cells = sniff.split(chain(head[seen.n_above :], lines), seen.dialect.delimiter)
         like = Table({}, source, seen.dialect, unnamed=seen.unnamed, decimal=seen.decimal)
@@ -57,91 +54,6 @@ def _head(lines: Iterator[str]) -> list[str]:
         if length > _SNIFFED_LENGTH and len(head) >= _SNIFFED_LEAST:
             break
     return head
-
-
-def _suffix(path: Path | None) -> str:
-    """How the name ends, apart from .gz; nothing for standard input."""
-    if path is None:
-        return ""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
-
-
-@contextmanager
-def _opened(path: Path | None, source: str) -> Iterator[tuple[Iterator[str], bool]]:
-    """The lines, and whether a byte-order mark stood before them."""
-    binary: Any
-    if path is None:
-        binary = sys.stdin.buffer
-    elif path.suffix.lower() == ".gz":
-        binary = gzip.open(path)  # noqa: SIM115
-    else:
-        binary = open(path, "rb")  # noqa: SIM115
-    try:
-        start = bytes(binary.peek(4096)[:4096])
-        if not start:
-            raise ValueError(f"{source} is empty.")
-        if start[:2] in _ENCODINGS or b"\0" in start:
-            what = _ENCODINGS.get(start[:2], "binary data or UTF-16")
-            raise ValueError(f"{source} is not UTF-8 text but {what}; save it as UTF-8.")
-        lines: Any = _Lines(binary, source)
-        text = io.TextIOWrapper(lines, encoding="utf-8-sig", newline="")
-        try:
-            yield iter(text), start.startswith(b"\xef\xbb\xbf")
-        finally:
-            text.detach()
-    finally:
-        if path is not None:
-            binary.close()
-
-
-class _Lines:
-    """A binary file for `TextIOWrapper` that gives up where a line does not end."""
-
-    closed = False
-
-    def __init__(self, file: Any, source: str) -> None:
-        self.file, self.source = file, source
-        self.length = self.lines = 0
-
-    def read1(self, n: int = -1, /) -> bytes:
-        content: bytes = self.file.read1(n)
-        end = max(content.rfind(b"\n"), content.rfind(b"\r"))
-        self.lines += content.count(b"\n")
-        self.length = self.length + len(content) if end < 0 else len(content) - end - 1
-        if self.length > _LONGEST_LINE:
-            raise ValueError(
-                f"{self.source}: line {self.lines + 1} is longer than {_LONGEST_LINE} bytes; is it "
-                "a table?"
-            )
-        return content
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
-    def flush(self) -> None:
-        """`TextIOWrapper` asks for it when it lets go."""
-
-
-@contextmanager
-def _clear_errors(source: str) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise ValueError(
-            f"{source} is not UTF-8 text: it has a byte 0x{byte:02x}, as Latin-1 and Windows files "
-            f"do. Save it as UTF-8, such as with: iconv -f WINDOWS-1252 -t UTF-8."
-        ) from error
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"{source} cannot be read: it is damaged or not compressed by gzip."
-        ) from error
 
 
 def _tables(
@@ -200,12 +112,6 @@ class writer:
     """Text, written row by row as the table's own file was, if it was one of the same kind."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str, header: bool = True) -> None:
-        self.packed = None
-        if suffix.endswith(".gz"):
-            suffix = suffix.removesuffix(".gz")
-            # Without name and time, so that the same table gives the same file.
-            self.packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
-            file = self.packed  # type: ignore[assignment]
         usual, own = default_dialect(suffix), like.form
         known = isinstance(own, Dialect) and (
             own.suffix == suffix or (not own.suffix and own.delimiter == usual.delimiter)
@@ -228,8 +134,6 @@ class writer:
     def close(self) -> None:
         self.file.flush()
         self.file.detach()
-        if self.packed is not None:
-            self.packed.close()
 
     def _rows(self, rows: Any) -> None:
         if self.form.delimiter == sniff.SPACE:

@@ -10,7 +10,8 @@ import pytest
 
 from colmap_files import PAIR, PAIRS, POINTS, put_colmap
 from piforest.families import get_family
-from piforest.io.tables import pick_columns, read_matches
+from piforest.io.matches import read_matches
+from piforest.io.tables import pick_columns
 
 
 def test_the_matches_of_the_only_pair_of_a_database_are_read(tmp_path):
@@ -53,7 +54,7 @@ def test_a_database_that_cannot_answer_says_why(tmp_path):
     put_colmap(tmp_path / "b.db", matches=((PAIR, PAIRS), (other, PAIRS)))
     with pytest.raises(ValueError, match=r"holds 2 pairs .*say which \(--pair\): left.jpg and r"):
         read_matches(tmp_path / "b.db")
-    with pytest.raises(ValueError, match=r"its matches name keypoints that are not there"):
+    with pytest.raises(ValueError, match=r"name keypoints of 'other.jpg' that are not there"):
         read_matches(tmp_path / "b.db", pair=("right.jpg", "other.jpg"))
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         read_matches(tmp_path / "absent.db")
@@ -88,5 +89,6 @@ def test_a_table_of_matches_has_four_named_columns_or_none(tmp_path):
     path.write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"must have the columns x1, y1, x2, y2; .*: a, b"):
         read_matches(path)
-    with pytest.raises(ValueError, match=r"a pair is chosen from COLMAP databases"):
+    path.write_text("x1,y1,x2,y2\n1,2,3,4\n")
+    with pytest.raises(ValueError, match=r"a\.csv: a pair is chosen from COLMAP databases"):
         read_matches(path, pair=("a", "b"))

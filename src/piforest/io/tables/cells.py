@@ -1,0 +1,48 @@
+"""Cells of text as the values that they stand for, for formats with types."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import numpy as np
+
+from .table import Table, number
+
+_WHOLE = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
+_LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
+
+TextKind = Literal["text", "integer", "number"]
+
+
+def kind_of_cells(table: Table, name: str) -> TextKind:
+    """What the cells of a column of text, or of objects, stand for. 007 is a name, no number."""
+    cells = table.columns[name].tolist()
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    if name not in table.numeric() or any(_LEADING_ZERO.match(cell) for cell in texts):
+        return "text"
+    filled = (cell for cell in cells if number_or_none(cell, table.decimal) is not None)
+    return "integer" if all(map(_is_whole, filled)) else "number"
+
+
+def _is_whole(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return _WHOLE.fullmatch(cell) is not None
+    return isinstance(cell, int) and abs(cell) < 10**18
+
+
+def typed(cell: Any, kind: TextKind, decimal: str) -> Any:
+    """The value of a cell; ValueError where a number, or an integer, belongs."""
+    if kind == "text":
+        return None if cell is None else str(cell)
+    value = number_or_none(cell, decimal)
+    if kind == "number" or value is None:
+        return value
+    if not _is_whole(cell):
+        raise ValueError(f"{cell!r} is no integer")
+    return int(cell)
+
+
+def number_or_none(cell: Any, decimal: str) -> float | None:
+    value = number(cell, decimal)
+    return None if np.isnan(value) else value
