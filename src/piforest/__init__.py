@@ -31,6 +31,7 @@ __all__ = [
     "VoronoiForest",
     "bands",
     "checks",
+    "clouds",
     "datasets",
     "estimate_sigma",
     "explain",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from . import (
         bands,
         checks,
+        clouds,
         datasets,
         explain,
         families,

@@ -1,9 +1,8 @@
 """The band of each model: its width, its evidence, and from these the noise sigma.
 
 The band around a good model is denser than its surroundings, in particular at the width of the
-noise. For each half-width w of a grid, the log-likelihood ratio compares the number of points in
-the band with the number expected if the points of the widest band were distributed evenly: an
-a-contrario test that needs no threshold.
+noise. For each half-width of a ladder, a log-likelihood ratio compares the number of points in the
+band with an expected number: an a-contrario test that needs no threshold.
 """
 
 from __future__ import annotations
@@ -20,10 +19,12 @@ from ._random import Stream, choose
 from ._threads import in_threads
 from ._validation import check_family_fits, check_integer, check_magnitude, warn_user
 from .families import extent, resolve_family
+from .ladder import WIDTHS, Ladder, ladder_of, narrow_grid
 from .membership import SampleMembership, sample_membership
 from .models import ModelSet, draw_models
 from .protocols import Floats, Ints, ModelFamily
 from .residuals import residual_blocks
+from .resolution import DitherEffect, find_resolution
 from .sampling import resolve_sampler
 from .typing import RandomStateLike
 
@@ -31,20 +32,19 @@ __all__ = ["Bands", "estimate_sigma"]
 
 Table = NDArray[np.uint8]
 
-# 15 half-widths in units of the extent of the data, from wide to narrow, over 7 octaves.
-WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)
 _BLOCK = 256
 _TABLE_BYTES = 64 * 2**20
 _BEST_SHARE = 0.02  # the share of the models that sigma is estimated from
-_MIN_EXPECTED = 0.001
+# A given sigma that differs from the data by more than this factor is suspicious.
+_SUSPICIOUS_FACTOR = 5.0
 # The expected number of false discoveries among all models and widths.
 _FALSE_DISCOVERIES = 1e-3
 
 
-def least_ratio(n_models: int) -> float:
+def least_ratio(n_models: int, n_widths: int = len(WIDTHS)) -> float:
     """The log-likelihood ratio that random data exceed for any model and width with probability
     1/1000."""
-    return float(np.log(n_models * len(WIDTHS) / _FALSE_DISCOVERIES))
+    return float(np.log(n_models * n_widths / _FALSE_DISCOVERIES))
 
 
 @dataclass(frozen=True)
@@ -69,24 +69,20 @@ class Bands:
 class BandTable(NamedTuple):
     """The narrowest band of each model that contains each point, and the number of points."""
 
-    widths: Floats
-    """(15,)"""
+    ladder: Ladder
     bins: Table
     """(n, m)"""
     counts: Any
-    """(15, m)"""
-
-
-def widths_of(family: ModelFamily, X: Floats) -> Floats:
-    """(15,) the grid of half-widths for data like X, in the units of the residuals."""
-    return np.asarray(extent(family, X) * WIDTHS)
+    """(w, m)"""
+    null_inside: Any = None
+    """(w, m) the number of null rows within each half-width, if the ladder has null rows"""
 
 
 def measure_bands(
     X: Floats,
     models: ModelSet,
     membership: SampleMembership,
-    widths: Floats,
+    ladder: Ladder,
     *,
     n_jobs: int | None = None,
     keep: bool = False,
@@ -98,17 +94,31 @@ def measure_bands(
     """
     keep = keep and fits_table(len(X), len(models))
     bins = np.empty((len(X), len(models)), np.uint8) if keep else None
-    counts = _count_bands(X, models, membership, widths, n_jobs, bins)
-    bands = bands_of(counts, widths, models, models.family.codimension(X.shape[1]))
-    return bands, None if bins is None else BandTable(widths, bins, counts)
+    counts = _count_bands(X, models, membership, ladder.widths, n_jobs, bins)
+    null_inside = _null_inside(models, membership, ladder, n_jobs)
+    bands = bands_of(counts, null_inside, ladder, models, X)
+    return bands, None if bins is None else BandTable(ladder, bins, counts, null_inside)
 
 
 def full_band_table(
-    X: Floats, models: ModelSet, membership: SampleMembership, n_jobs: int | None = None
+    X: Floats,
+    models: ModelSet,
+    membership: SampleMembership,
+    ladder: Ladder,
+    n_jobs: int | None = None,
 ) -> BandTable:
     """The table of bands of all rows of X, whatever its size."""
-    widths, bins = widths_of(models.family, X), np.empty((len(X), len(models)), np.uint8)
-    return BandTable(widths, bins, _count_bands(X, models, membership, widths, n_jobs, bins))
+    bins = np.empty((len(X), len(models)), np.uint8)
+    counts = _count_bands(X, models, membership, ladder.widths, n_jobs, bins)
+    return BandTable(ladder, bins, counts, _null_inside(models, membership, ladder, n_jobs))
+
+
+def _null_inside(
+    models: ModelSet, membership: SampleMembership, ladder: Ladder, n_jobs: int | None
+) -> Any:
+    if ladder.null is None:
+        return None
+    return within(_count_bands(ladder.null, models, membership, ladder.widths, n_jobs, None))
 
 
 def _count_bands(
@@ -119,7 +129,7 @@ def _count_bands(
     n_jobs: int | None,
     bins: Table | None,
 ) -> Any:
-    """(15, m) the number of rows in each band; fills bins (n, m) if given."""
+    """(w, m) the number of rows in each band; fills bins (n, m) if given."""
     starts = range(0, len(X), _BLOCK)
     blocks = (
         (
@@ -128,7 +138,7 @@ def _count_bands(
         )
         for start in starts
     )  # fmt: skip
-    counts = new_counts(models)
+    counts = np.zeros((len(widths), len(models)), np.int32)
     for part in in_threads(_block_counts, blocks, n_jobs, len(starts)):
         counts += part
     return counts
@@ -142,23 +152,18 @@ def fits_table(n: int, m: int) -> bool:
 def _block_counts(
     X: Floats, models: ModelSet, widths: Floats, membership: SampleMembership, table: Table | None
 ) -> Any:
-    counts = new_counts(models)
+    counts = np.zeros((len(widths), len(models)), np.int32)
     count_bins(band_bins(X, models, widths, membership, table), np.arange(len(X)), 1, counts)
     return counts
 
 
 def count_bins(bins: Table, rows: Ints, sign: int, counts: Any) -> None:
-    """counts (15, m) += sign for the band of each of the rows of bins (n, m)."""
+    """counts (w, m) += sign for the band of each of the rows of bins (n, m)."""
     compiled.count_bins(bins, rows, sign, np.empty(counts.shape, np.uint8), counts)
 
 
-def new_counts(models: ModelSet) -> Any:
-    """(15, m) zeros, for the number of points in each band of each model."""
-    return np.zeros((len(WIDTHS), len(models)), np.int32)
-
-
 def within(counts: Any) -> Any:
-    """(15, m) the number of points within each half-width."""
+    """(w, m) the number of points within each half-width."""
     return np.ascontiguousarray(np.cumsum(counts[::-1], axis=0, dtype=np.int32)[::-1])
 
 
@@ -178,30 +183,20 @@ def band_bins(
     return table
 
 
-def bands_of(counts: Any, widths: Floats, models: ModelSet, codimension: int) -> Bands:
-    """Bands from the counts (15, m)."""
-    inside = within(counts)
-    ratios = log_likelihood_ratios(inside, codimension)
+def bands_of(counts: Any, null_inside: Any, ladder: Ladder, models: ModelSet, X: Floats) -> Bands:
+    """Bands from the counts (w, m) of the rows of X."""
+    inside, family = within(counts), models.family
+    lowest = ladder.lowest(family, models.params)
+    codimension = family.codimension(X.shape[1])
+    ratios = ladder.ratios(inside, codimension, len(X), null_inside, lowest)
     best, model = np.argmax(ratios, axis=0), np.arange(len(models))
     size, ratio = models.samples.shape[1], ratios[best, model]
     # The points of a band are those counted and the sample itself.
     gain = ratio / np.maximum(size + 1, size + inside[best, model])
     n_best = max(1, round(_BEST_SHARE * len(models)))
     means = np.sort(np.partition(ratios, -n_best, axis=1)[:, -n_best:], axis=1).mean(axis=1)
-    sigma = float(widths[np.argmax(means)] / 2) if means.max() > 0 else np.nan
-    return Bands(sigma, widths[best], ratio, gain)
-
-
-def log_likelihood_ratios(inside: Ints, codimension: int) -> Floats:
-    """(w, m): k ln(k / E) - (k - E) if the band contains more points than expected, else 0.
-
-    inside (w, m): k, the number of points in each band, without the sample of the model. E is the
-    expected number if the points of the widest band were distributed evenly.
-    """
-    ratios = np.empty(inside.shape)
-    shares, logs = (WIDTHS / WIDTHS[0]) ** codimension, np.empty((2, 1 + inside[0].max(initial=0)))
-    compiled.log_ratios(inside, shares, _MIN_EXPECTED, *logs, ratios)
-    return ratios
+    sigma = float(ladder.widths[np.argmax(means)] / 2) if means.max() > 0 else np.nan
+    return Bands(sigma, ladder.widths[best], ratio, gain)
 
 
 def kernel_scales(
@@ -225,6 +220,19 @@ def kernel_scales(
     if sigma is not None:
         return np.asarray(per_model * np.sqrt(sigma / per_model))
     return np.asarray(per_model * (fixed / 0.75 / per_model) ** 0.1)
+
+
+def strongly_disagrees(given: float, half_width: Floats, ratio: Floats) -> float | None:
+    """The sigma of the band with the most evidence, if it contradicts a given sigma; else None.
+
+    half_width, ratio (m,): of the models. It does if the two differ by more than a factor of five,
+    and if no band that agrees with the given sigma has half as much significant evidence.
+    """
+    best = int(np.argmax(ratio))
+    factors = np.maximum(half_width / (2 * given), 2 * given / half_width)
+    support = float(ratio[factors <= _SUSPICIOUS_FACTOR].max(initial=0.0))
+    strong = ratio[best] > 2 * support + least_ratio(len(ratio))
+    return float(half_width[best] / 2) if strong else None
 
 
 def model_weights(bands: Bands, weighting: str) -> Floats:
@@ -287,14 +295,20 @@ def estimate_sigma(
     check_family_fits(resolved, points)
     stream = Stream.from_random_state(random_state)
     sampler = resolve_sampler("mixed")
-    models, _ = draw_models(points, resolved, sampler, n_models, stream.child("models"))
-    sigma = rough_sigma(points, models, stream.child("sigma"))
-    return fallback_sigma(points, models) if np.isnan(sigma) else sigma
+    resolution = find_resolution(resolved, points, stream.child("dither"))
+    rows = resolution.dithered(points, np.arange(len(points)))
+    models, _ = draw_models(rows, resolved, sampler, n_models, stream.child("models"))
+    effect = resolution.effect(resolved, points, rows)
+    sigma = rough_sigma(rows, models, stream.child("sigma"), effect)
+    return fallback_sigma(rows, models) if np.isnan(sigma) else sigma
 
 
-def rough_sigma(X: Floats, models: ModelSet, stream: Stream) -> float:
+def rough_sigma(
+    X: Floats, models: ModelSet, stream: Stream, effect: DitherEffect | None = None
+) -> float:
     """sigma from at most 1,000 points and 2,000 models; NaN if no structure is found."""
     models = models.first(2000)
     some = X[choose(stream, len(X), 1000)]
-    widths = widths_of(models.family, X)
-    return measure_bands(some, models, sample_membership([models]), widths)[0].sigma
+    grid = narrow_grid(models.family, X)
+    ladder = ladder_of(models.family, some, grid, stream.child("null"), effect)
+    return measure_bands(some, models, sample_membership([models]), ladder)[0].sigma

@@ -82,7 +82,8 @@ def _sentence(
     numbers += "" if p is None else f", p = {p:.3f}"
     head = f"{'anomalous' if anomalous else 'normal'} ({numbers}): "
     if not nearest:
-        return head + "no structure was found in the data."
+        nothing = "" if anomalous else ", so that no point is flagged"
+        return head + f"no structure was found in the data{nothing}."
     first = nearest[0]
     family = structures[first.structure].family.name
     what = f"structure {first.structure} ({family}, {first.support} points)"

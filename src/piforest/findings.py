@@ -9,8 +9,10 @@ import numpy as np
 
 from . import labels, thresholds
 from ._random import SUBSET, Stream, subset
-from ._validation import check_enough_rows, warn_user
-from .bands import BandTable
+from ._validation import check_enough_rows
+from .bands import BandTable, strongly_disagrees
+from .boundaries import Boundaries
+from .diagnosis import Finding, diagnose
 from .engines import Backend
 from .fitted import FittedForest
 from .membership import sample_membership
@@ -22,10 +24,13 @@ from .structures import (
     find_structures,
     greedy_structures,
     members_of,
-    relative_distances,
 )
+from .units import hide_structures
 
 __all__ = ["Findings"]
+
+# A threshold that flags this many rows more than twice the anomalous ones does not separate them.
+_SLACK = 5
 
 Tables = Sequence[BandTable | None]
 
@@ -52,7 +57,10 @@ class Findings:
         self._scores = fitted.pool_scores if fitted.holds_all else scores
         self._null_scores: Floats | None = None
         self._threshold: float | None = None
+        self._greedy: list[Structure] | None = None
         self._structures: list[Structure] | None = None
+        self._agreement = 1.0
+        self._diagnosis: list[Finding] | None = None
 
     def scores(self, backend: Backend) -> Floats:
         """(n,) scores of the training rows; not available for more than 50,000 rows."""
@@ -99,7 +107,10 @@ class Findings:
         """The threshold for the training rows; tables: their bands, if they are known."""
         if self._threshold is None:
             if self.fitted.has_null:
-                self._threshold = self._vote_threshold(backend, self._band_counts(backend, tables))
+                fitted = self.fitted
+                self._threshold = self._vote_threshold(
+                    backend, fitted.points, fitted.pool_scores, tables
+                )
             else:
                 self._threshold = thresholds.otsu(self.subset_scores(backend))
         return self._threshold
@@ -109,8 +120,37 @@ class Findings:
         if not self.fitted.has_null:
             return thresholds.otsu(scores)
         check_enough_rows(len(rows))
-        votes = self._votes(backend, self._band_counts(backend), rows, scores)
-        return thresholds.best_f1_threshold(scores, votes)
+        return self._vote_threshold(backend, rows, scores)
+
+    def found_structure(self, backend: Backend, tables: Tables | None = None) -> bool:
+        """Whether any structure is significant in the pool."""
+        if self._greedy is None:
+            families = self._band_counts(backend, tables)
+            self._greedy = greedy_structures(families, labels.NEAR)
+        return bool(self._greedy)
+
+    def units_hide_structures(self, backend: Backend, tables: Tables | None = None) -> bool:
+        """Whether columns seem to have different units, so that structures cannot be seen."""
+        if self.fitted.embedding is None or not self.found_structure(backend, tables):
+            return False
+        families = [models.family for models in self.fitted.embedding.models]
+        return hide_structures(families, self.fitted.points, self._greedy or [])
+
+    def diagnosis(
+        self, backend: Backend, names: Sequence[str] | None, steps: Floats | None
+    ) -> list[Finding]:
+        """What to know about the data and the result; names, steps: of the columns."""
+        if self._diagnosis is None:
+            self._diagnosis = diagnose(
+                self.fitted,
+                self.structures(backend),
+                found=self.found_structure(backend),
+                names=names,
+                steps=steps,
+                disagreement=self._disagreement(backend),
+                agreement=self._agreement,
+            )
+        return list(self._diagnosis)
 
     def structures(self, backend: Backend) -> list[Structure]:
         """The structures of the pool, with members from the training rows, or from the random
@@ -121,11 +161,7 @@ class Findings:
 
     def _find_structures(self, backend: Backend) -> list[Structure]:
         fitted, families = self.fitted, self._band_counts(backend)
-        threshold = np.inf
-        if fitted.has_null:
-            if self._threshold is None:
-                self._threshold = self._vote_threshold(backend, families)
-            threshold = self._threshold
+        threshold = self.automatic_threshold(backend) if fitted.has_null else np.inf
         stream = Stream(fitted.key).child("structures")
         found = find_structures(families, fitted.pool_scores <= threshold, stream)
         if fitted.holds_all:
@@ -134,50 +170,90 @@ class Findings:
         cells = members_of(fitted.subset, self.subset_scores(backend) <= threshold, found)
         return [each.with_members(rows[cells == k]) for k, each in enumerate(found)]
 
-    def _vote_threshold(self, backend: Backend, families: list[BandCounts]) -> float:
-        points, scores = self.fitted.points, self.fitted.pool_scores
-        votes = self._votes(backend, families, points, scores)
-        return thresholds.best_f1_threshold(scores, votes)
+    def _vote_threshold(
+        self, backend: Backend, rows: Floats, scores: Floats, tables: Tables | None = None
+    ) -> float:
+        """The threshold on the scores of these rows. It flags nothing if no structure is seen."""
+        found = self.found_structure(backend, tables)
+        if not found or self.units_hide_structures(backend):
+            return labels.NOTHING_FLAGGED
+        anomalous, covered = self._anomalous(backend, rows, scores)
+        threshold = labels.score_threshold(scores, anomalous, self.fitted.ceiling(), covered)
+        if np.sum(scores > threshold) > 2 * np.sum(anomalous) + _SLACK:
+            # The scores do not separate these rows: flag as many as there are, not most of them.
+            threshold = thresholds.share(scores, float(np.mean(anomalous)))
+        if rows is self.fitted.points:
+            self._agreement = labels.agreement(scores > threshold, anomalous)
+        return threshold
 
-    def _votes(
-        self, backend: Backend, families: list[BandCounts], points: Floats, scores: Floats
-    ) -> Bools:
-        """Which points are anomalous by the majority of three votes."""
-        ceiling, pool = self.fitted.ceiling(), self.fitted.points
-        found = greedy_structures(families, labels.NEAR)
-        if not found:
-            names = " or ".join(repr(bands.family.name) for bands in families)
-            warn_user(
-                f"no structure of family {names} is significant in {len(pool)} points; "
-                "contamination='auto' is unreliable here, pass a share instead."
-            )
-        far, null_far = (
-            np.all(relative_distances(rows, found) > labels.NEAR, axis=1)
-            for rows in (points, self._null_points())
+    def _anomalous(self, backend: Backend, rows: Floats, scores: Floats) -> tuple[Bools, float]:
+        """Which rows are anomalous, and the share of random points on a structure."""
+        boundaries = Boundaries(self._dithered(), self._greedy or [])
+        ceiling, null_far = self.fitted.ceiling(), boundaries.far(self._null_points())
+        covered = float(np.mean(~null_far))
+        if self._fills_box(boundaries, null_far):
+            # Random points are then like normal points, and comparing with them is meaningless.
+            return boundaries.beyond(rows), covered
+        null, far = np.minimum(self.null_scores(backend), ceiling), boundaries.far(rows)
+        voted = labels.votes(np.minimum(scores, ceiling), null, far, null_far)
+        if 3 * np.sum(voted & far) < (1 - covered) * np.sum(voted):
+            # Of random points, the share 1 - covered is far from structures. Votes against points
+            # that are nearly all on a structure contradict the structure.
+            return boundaries.beyond(rows), covered
+        return labels.with_missed(voted, boundaries.beyond(rows)), covered
+
+    def _dithered(self) -> Floats:
+        """The pool as structures were measured: rounded points may lie on one exactly, which says
+        nothing about its noise."""
+        fitted = self.fitted
+        assert fitted.embedding is not None
+        resolution = fitted.embedding.measuring_of(0, fitted.points).resolution
+        return resolution.dithered(fitted.points, fitted.pool_numbers)
+
+    def _disagreement(self, backend: Backend) -> float | None:
+        """The sigma that the pool suggests, if it strongly contradicts a given one."""
+        embedding = self.fitted.embedding
+        if embedding is None or embedding.sigma_source != "given":
+            return None
+        half_widths, ratios = [], []
+        for bands in self._band_counts(backend):
+            table = bands.ratios(bands.counts, len(bands.X))
+            half_widths.append(bands.widths[np.argmax(table, axis=0)])
+            ratios.append(table.max(axis=0))
+        return strongly_disagrees(
+            embedding.sigma, np.concatenate(half_widths), np.concatenate(ratios)
         )
-        low, high = labels.box(pool)
-        widest = max((each.half_width for each in found), default=0.0)
-        if np.mean(null_far) < 0.5 and 2 * REACH * widest >= np.min(high - low):
-            # One structure fills the box of the data, as a line along an axis does: random points
-            # are then like normal points, and comparing with them is meaningless.
-            return np.asarray(far)
-        null = np.minimum(self.null_scores(backend), ceiling)
-        return labels.votes(np.minimum(scores, ceiling), null, far, null_far)
+
+    def _fills_box(self, boundaries: Boundaries, null_far: Bools) -> bool:
+        """Whether one structure fills the box of the data, as a line along an axis does, or one
+        with much noise."""
+        low, high = labels.box(self.fitted.points)
+        widest = max(boundaries.half_widths, default=0.0)
+        wide = boundaries.wide[0] or 2 * REACH * widest >= np.min(high - low)
+        return bool(np.mean(null_far) < 0.5 and wide)
 
     def _band_counts(self, backend: Backend, tables: Tables | None = None) -> list[BandCounts]:
         """The band counts of the pool, one for each family."""
-        embedding, points = self.fitted.embedding, self.fitted.points
+        embedding = self.fitted.embedding
         if embedding is None:
             raise AttributeError("a forest without models has no bands.")
+        points, numbers = self.fitted.points, self.fitted.pool_numbers
         counts = []
         for i, models in enumerate(embedding.models):
+            measuring = embedding.measuring_of(i, points)
+            rows = measuring.resolution.dithered(points, numbers)
             table = None if tables is None else tables[i]
             if table is None:
-                alone = embedding.membership if len(embedding.models) == 1 else None
-                membership = sample_membership([models]) if alone is None else alone
-                table = backend.band_table(points, models, membership)
-            counts.append(BandCounts(points, models, table))
+                membership = embedding.membership
+                if membership is None or len(embedding.models) > 1 or measuring.resolution:
+                    dithered = measuring.resolution.dithered_samples(models)
+                    membership = sample_membership([dithered])
+                ladder = measuring.ladder(models.family, points, rows)
+                table = backend.band_table(rows, models, membership, ladder)
+            counts.append(BandCounts(rows, models, table, points))
         return counts
 
     def _null_points(self) -> Floats:
-        return labels.null_points(self.fitted.points, Stream(self.fitted.key).child("null"))
+        assert self.fitted.embedding is not None
+        family = self.fitted.embedding.models[0].family
+        return labels.null_points(self.fitted.points, family, Stream(self.fitted.key).child("null"))

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from ._random import Stream
-from .protocols import Bools, Floats
-from .thresholds import midway
+from .families import layout_of, null_rows
+from .protocols import Bools, Floats, ModelFamily
+from .thresholds import best_f1_threshold, midway
 
 NULL_POINTS = 250
 _BOX = (1, 99)  # percentiles, so that far points do not enlarge the box
@@ -23,8 +24,19 @@ _NEAR_SLACK = 5
 _MINORITY = 0.3
 _MIN_COVERED = 0.05
 _MAJORITY = 0.5
-# A point within this many half-widths of a structure is near it.
+# Points within this many half-widths of a structure do not count for the next.
 NEAR = 2.0
+# Points beyond all structures are added to the votes if these are less than this share of both,
+# and if they are at least 8 points and 0.5 % of all: the tail of a structure is shorter.
+_SILENT, _ADDED, _ADDED_SHARE = 0.65, 8, 0.005
+# A threshold that agrees with the votes less than this, as F1, is none.
+_AGREEMENT = 0.3
+# A deep valley has at most this share of the density at the peak of the anomalies. It is sought
+# where random points are hardly ever on a structure, for at least this many anomalies.
+_DEEP, _RARELY, _MIN_PEAK = 0.03, 0.05, 20
+_DEEP_BANDWIDTH = 1.5
+# The threshold if there is no structure: no score is above it.
+NOTHING_FLAGGED = 1.0
 
 
 def box(X: Floats) -> tuple[Floats, Floats]:
@@ -33,8 +45,14 @@ def box(X: Floats) -> tuple[Floats, Floats]:
     return low, high
 
 
-def null_points(X: Floats, stream: Stream) -> Floats:
-    """(NULL_POINTS, d) points drawn uniformly from the box of X."""
+def null_points(X: Floats, family: ModelFamily, stream: Stream) -> Floats:
+    """(NULL_POINTS, d) rows without structure.
+
+    Segments are those of X, each rotated by a random angle: what matters is their length. Other
+    rows are drawn uniformly from the box of X.
+    """
+    if layout_of(family).kind == "segments":
+        return null_rows(family, X, NULL_POINTS, stream)
     return np.asarray(stream.generator().uniform(*box(X), (NULL_POINTS, X.shape[1])))
 
 
@@ -139,3 +157,57 @@ def _too_many_near(anomalous: Bools, far: Bools, covered: float) -> bool:
     structure is so small that the scores of its points look random."""
     expected = covered / max(1 - covered, 1e-9) * np.sum(anomalous & far)
     return bool(np.sum(anomalous & ~far) > expected + 3 * np.sqrt(expected) + _NEAR_SLACK)
+
+
+def with_missed(voted: Bools, beyond: Bools) -> Bools:
+    """The votes, with the points beyond all structures added where the votes miss many of them.
+
+    Anomalies that are near a structure or close together score lower than random points, so that
+    few or none of them get votes.
+    """
+    both = voted | beyond
+    added = np.sum(both & ~voted)
+    missed = added >= max(_ADDED, _ADDED_SHARE * len(voted)) and voted.sum() < _SILENT * both.sum()
+    # If most points are beyond all structures, structures are missing.
+    return both if missed and beyond.mean() <= _MAJORITY else voted
+
+
+def score_threshold(scores: Floats, anomalous: Bools, ceiling: float, covered: float) -> float:
+    """The threshold on the scores that agrees best with the labels; above all scores if none does.
+
+    covered: the share of random points on a structure. If it is small, the threshold moves to a
+    deep valley of the density.
+    """
+    threshold = best_f1_threshold(scores, anomalous)
+    flagged = scores > threshold
+    if agreement(flagged, anomalous) < _AGREEMENT:
+        return NOTHING_FLAGGED
+    if covered > _RARELY or not _MIN_PEAK <= flagged.sum() < len(scores) or threshold >= ceiling:
+        return threshold
+    return _deep_valley(np.minimum(scores, ceiling), threshold)
+
+
+def agreement(flagged: Bools, anomalous: Bools) -> float:
+    """The F1 score of the flagged points against the anomalous ones; 1 if there are neither."""
+    both = int(flagged.sum() + anomalous.sum())
+    return float(2 * np.sum(flagged & anomalous) / both) if both else 1.0
+
+
+def _deep_valley(scores: Floats, threshold: float) -> float:
+    """The threshold, moved towards normal scores to the first minimum of the density that is deep
+    compared with the peak of the anomalies; unmoved if the density rises before."""
+    depths, cut = -np.log2(scores), -np.log2(threshold)
+    peak = depths[depths < cut]
+    sigma = np.subtract(*np.percentile(peak, [75, 25])) / 1.349
+    width = _DEEP_BANDWIDTH * 0.9 * (min(peak.std(), sigma) or peak.std()) * len(peak) ** -0.2
+    if not width > 0:
+        return threshold
+    below = np.arange(max(peak.min(), cut - 200 * width), cut, width / 4)
+    above = np.arange(cut, min(depths.max(), cut + 200 * width) + width, width / 4)
+    density = _density(depths, np.concatenate([below, above]), width)
+    highest, density = density[: len(below)].max(initial=0.0), density[len(below) :]
+    rising = np.diff(density) > 0
+    minima = np.flatnonzero(rising & (density[:-1] <= _DEEP * highest))
+    if not len(minima) or (density[: minima[0]] > highest / 2).any():
+        return threshold
+    return float(2.0 ** -above[minima[0]])

@@ -50,9 +50,11 @@ def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     hashes, chosen, content = np.unique(_row_hashes(points), return_index=True, return_inverse=True)
     content, contents, columns, first = content.astype(np.int32), [], [], 0
     for part in models:
-        rows = np.searchsorted(np.unique(part.samples), part.samples).ravel()
+        excludes = part.excludes_sample
+        excluding = np.arange(len(part)) if excludes is None else np.flatnonzero(excludes)
+        rows = np.searchsorted(np.unique(part.samples), part.samples[excluding]).ravel()
         contents.append(content[: len(part.points)][rows])
-        columns.append(first + np.repeat(np.arange(len(part)), part.samples.shape[1]))
+        columns.append(first + np.repeat(excluding, part.samples.shape[1]))
         content, first = content[len(part.points) :], first + len(part)
     each = np.concatenate(contents)
     # Stable, so that the models of a content stay in ascending order.
@@ -61,10 +63,23 @@ def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     return SampleMembership(hashes, points[chosen], starts, np.concatenate(columns)[order])
 
 
-def first_occurrences(X: Floats) -> Bools:
-    """(n,) True for the first of equal rows: repeated points are no evidence."""
-    first = np.zeros(len(X), np.bool_)
-    first[np.unique(_row_hashes(X), return_index=True)[1]] = True
+def first_occurrences(X: Floats, views: Sequence[Sequence[int]], among: Bools) -> Bools:
+    """(n,) True for the rows of `among` that are evidence: repeated points are none.
+
+    Of rows that are equal in the columns of a view, only the first is: a point of one image that
+    matches many of the other counts once. Without views, the first of equal rows.
+    """
+    first, rows = np.zeros(len(X), np.bool_), np.flatnonzero(among)
+    if not views:
+        first[rows[np.unique(_row_hashes(X[rows]), return_index=True)[1]]] = True
+        return first
+    points = [_row_hashes(X[rows][:, list(view)]).tolist() for view in views]
+    taken: list[set[int]] = [set() for _ in views]
+    for row, *ends in zip(rows.tolist(), *points):
+        if not any(end in used for end, used in zip(ends, taken)):
+            first[row] = True
+            for end, used in zip(ends, taken):
+                used.add(end)
     return first
 
 

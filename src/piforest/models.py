@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._random import Stream
 from ._validation import check_row_numbers, check_shape, no_valid_models, warn_user
-from .protocols import Floats, Ints, ModelFamily, Sampler
+from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
+
+if TYPE_CHECKING:
+    from .bounds import Bounds
 
 __all__ = ["ModelSet"]
 
@@ -36,15 +39,45 @@ class ModelSet:
     """(m,) the kernel's sigma for each model, in residual units"""
     weight: Floats
     """(m,) the weight of a preference for each model"""
+    bounds: Bounds | None = None
+    """the part of each model that its points cover; None: all of it"""
+    excludes_sample: Bools | None = None
+    """(m,) whether the points of the sample have no preference for the model; None: all"""
+    n_drawn: int = 0
+    """the number of models that these were selected from; 0: all were kept"""
 
     def __len__(self) -> int:
         return len(self.params)
 
+    @property
+    def n_candidates(self) -> int:
+        """The number of models that were compared: those drawn."""
+        return max(self.n_drawn, len(self))
+
     def first(self, m: int) -> ModelSet:
         """The first m models."""
-        kept = np.isin(np.unique(self.samples), self.samples[:m])
-        cut = {name: getattr(self, name)[:m] for name in ("params", "samples", "scale", "weight")}
-        return replace(self, points=self.points[kept], **cut)
+        return self.take(np.arange(min(m, len(self))))
+
+    def take(self, models: Ints) -> ModelSet:
+        """The models with these indices."""
+        samples = self.samples[models]
+        kept = np.isin(np.unique(self.samples), samples)
+        bounds, excludes = self.bounds, self.excludes_sample
+        return replace(
+            self,
+            params=np.asfortranarray(self.params[models]),
+            samples=samples,
+            points=self.points[kept],
+            scale=self.scale[models],
+            weight=self.weight[models],
+            bounds=None if bounds is None else bounds[models],
+            excludes_sample=None if excludes is None else excludes[models],
+            n_drawn=self.n_candidates,
+        )
+
+    def with_weights(self, weight: Floats) -> ModelSet:
+        """The same models with other weights."""
+        return replace(self, weight=weight)
 
 
 def draw_models(

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ._kernels.preferences import exclude_outside
 from ._validation import check_distances, check_shape
 from .families import FAMILIES
 from .models import ModelSet
@@ -58,8 +59,18 @@ def _residuals(models: ModelSet, block: Floats) -> Floats:
     family = models.family
     R = family.residuals(block, models.params)
     if _is_built_in(type(family)):
-        return R
+        return _bounded(models, block, R)
     source = f"residuals of family {family.name!r}"
     R = check_shape(source, R, (len(block), len(models))).astype(np.float64, order="C", copy=False)
     check_distances(source, R)
-    return np.asarray(R)
+    return _bounded(models, block, np.array(R))
+
+
+def _bounded(models: ModelSet, X: Floats, R: Floats) -> Floats:
+    """The residuals R (n, m), infinite for points outside the bounds of a model."""
+    bounds = models.bounds
+    if bounds is not None:
+        U = models.family.coordinates(X, models.params)  # type: ignore[attr-defined]
+        per_axis = round(bounds.cells.shape[1] ** (1 / len(U)))
+        exclude_outside(R, U[0], U[-1], bounds.low, bounds.size, per_axis, bounds.cells)
+    return R

@@ -10,15 +10,19 @@ import numpy as np
 
 from ._kernels.bands import NO_BAND
 from ._random import Stream, mix
-from .bands import BandTable, count_bins, least_ratio, log_likelihood_ratios, within
+from .bands import BandTable, count_bins, least_ratio, within
+from .families import layout_of
 from .membership import first_occurrences
 from .models import ModelSet
+from .noise import robust_sigma
 from .protocols import Bools, Floats, Ints, ModelFamily
 
 __all__ = ["Structure"]
 
 # Points within this many half-widths belong to a structure.
 REACH = 3.0
+# A sigma below this share of the half-width is due to rounding errors.
+_EXACT = 1e-6
 _REFINEMENTS = 4
 _REFITS = 100
 _MAX_STRUCTURES = 100
@@ -40,6 +44,9 @@ class Structure:
         The log-likelihood ratio of its points with and without the structure.
     members : ndarray of int
         The training rows that belong to it (of a random 50,000, if there are more).
+    sigma : float
+        The noise: the standard deviation of its points about it, estimated robustly from the median
+        of their residuals.
     """
 
     family: ModelFamily
@@ -47,6 +54,7 @@ class Structure:
     half_width: float
     log_ratio: float
     members: Ints
+    sigma: float
 
     def __repr__(self) -> str:
         return (
@@ -65,19 +73,32 @@ class Structure:
         """The same structure with other members."""
         return replace(self, members=members)
 
+    def with_noise(self, X: Floats, members: Ints) -> Structure:
+        """The same structure with these rows of X as members, and their noise."""
+        r = self.residuals(X[members])
+        sigma = robust_sigma(r, self.half_width, self.family.codimension(X.shape[1]))
+        # Of points that lie exactly on it, the noise is not known.
+        known = sigma > _EXACT * self.half_width
+        return replace(self, members=members, sigma=sigma if known else self.half_width / 2)
+
     @property
     def support(self) -> int:
         """The number of members."""
         return len(self.members)
 
-    @property
-    def sigma(self) -> float:
-        """The noise of its points, in the units of the data."""
-        return self.half_width / 2
-
     def residuals(self, X: Floats) -> Floats:
         """(n,) the distances of the rows of X to the structure."""
         return np.asarray(self.family.residuals(X, self.params[None])[:, 0])
+
+
+def weighted_sigma(structures: Sequence[Structure], otherwise: float) -> float:
+    """The median of the sigmas, weighted by support; `otherwise` without structures."""
+    each = sorted((structure.sigma, structure.support) for structure in structures)
+    half = sum(support for _, support in each) / 2
+    if half == 0:
+        return otherwise
+    below = np.cumsum([support for _, support in each])
+    return each[int(np.searchsorted(below, half))][0]
 
 
 def relative_distances(X: Floats, structures: list[Structure]) -> Floats:
@@ -91,14 +112,21 @@ class BandCounts:
     """The numbers of the points X in the bands of one family's models, with or without some of the
     points."""
 
-    def __init__(self, X: Floats, models: ModelSet, table: BandTable) -> None:
+    def __init__(
+        self, X: Floats, models: ModelSet, table: BandTable, raw: Floats | None = None
+    ) -> None:
         self.X, self.models, self.family = X, models, models.family
+        self.raw = X if raw is None else raw
         self.codimension = models.family.codimension(X.shape[1])
-        self.widths, self.bins, self.counts = table
+        self.ladder, self.bins, self.counts, self.null_inside = table
+        self.widths = self.ladder.widths
+        self.lowest = self.ladder.lowest(models.family, models.params)
 
-    def ratios(self, counts: Any) -> Floats:
-        """(15, m) log-likelihood ratios for these counts."""
-        return log_likelihood_ratios(within(counts), self.codimension)
+    def ratios(self, counts: Any, n: int) -> Floats:
+        """(w, m) log-likelihood ratios for these counts of n points."""
+        return self.ladder.ratios(
+            within(counts), self.codimension, n, self.null_inside, self.lowest
+        )
 
     def without(self, counts: Any, rows: Ints) -> Any:
         """The counts without these rows."""
@@ -106,14 +134,21 @@ class BandCounts:
         count_bins(self.bins, rows, -1, remaining)
         return remaining
 
-    def best_width(self, R: Floats) -> tuple[Ints, Floats]:
-        """For residuals R (rows, m): the index of the width with the largest log-likelihood ratio,
-        and that ratio, (m,)."""
-        inside = np.stack([(w >= R).sum(axis=0, dtype=np.int32) for w in self.widths])
+    def best_width(self, rows: Ints, params: Floats) -> tuple[Ints, Floats]:
+        """For models (m, p) and these rows: the index of the width with the largest log-likelihood
+        ratio, and that ratio, (m,)."""
+        inside = self._inside(self.X[rows], params)
         inside = np.maximum(inside - self.models.samples.shape[1], 0).astype(np.int32)
-        ratios = log_likelihood_ratios(inside, self.codimension)
+        null = self.ladder.null
+        null_inside = None if null is None else self._inside(null, params)
+        lowest = self.ladder.lowest(self.family, params)
+        ratios = self.ladder.ratios(inside, self.codimension, len(rows), null_inside, lowest)
         best = np.argmax(ratios, axis=0)
         return best, ratios[best, np.arange(len(best))]
+
+    def _inside(self, X: Floats, params: Floats) -> Any:
+        R = self.family.residuals(X, params)
+        return np.stack([(w >= R).sum(axis=0, dtype=np.int32) for w in self.widths])
 
 
 class Candidate(NamedTuple):
@@ -125,14 +160,25 @@ class Candidate(NamedTuple):
     log_ratio: float
 
     def structure(self) -> Structure:
+        """Without members; sigma is half the half-width."""
         return Structure(
-            self.bands.family, self.params, self.half_width, self.log_ratio, np.empty(0, np.int64)
-        )
+            self.bands.family, self.params, self.half_width, self.log_ratio,
+            np.empty(0, np.int64), self.half_width / 2,
+        )  # fmt: skip
+
+
+def evidence_rows(families: Sequence[BandCounts], among: Bools) -> Bools:
+    """(n,) the rows of `among` that count: equal rows count once, and matches that share a point
+    in a view count once."""
+    views = next((views for each in families if (views := layout_of(each.family).views)), ())
+    # Points that were rounded to the same values are different points, unless they are matches.
+    return first_occurrences(families[0].raw if views else families[0].X, views, among)
 
 
 def significance_limit(families: Sequence[BandCounts]) -> float:
     """The log-likelihood ratio above which a band is significant."""
-    return least_ratio(sum(len(bands.models) for bands in families))
+    n_widths = max(len(bands.widths) for bands in families)
+    return least_ratio(sum(bands.models.n_candidates for bands in families), n_widths)
 
 
 def greedy(
@@ -150,14 +196,14 @@ def greedy(
         candidates = [
             each
             for bands, current in zip(families, counts)
-            for each in _significant(bands, current, limit)
+            for each in _significant(bands, current, int(active.sum()), limit)
         ]
         if not candidates:
             break
         values = [each.log_ratio for each in candidates]
         if look_ahead:
             values = [
-                each.log_ratio + _bonus(families, counts, _within_reach(each, active, reach), limit)
+                each.log_ratio + _bonus(families, counts, active, each, reach, limit)
                 for each in candidates
             ]
         best = candidates[int(np.argmax(values))]
@@ -168,9 +214,9 @@ def greedy(
     return found
 
 
-def _significant(bands: BandCounts, counts: Any, limit: float) -> Iterator[Candidate]:
+def _significant(bands: BandCounts, counts: Any, n: int, limit: float) -> Iterator[Candidate]:
     """The best model at each width, if it is significant."""
-    ratios = bands.ratios(counts)
+    ratios = bands.ratios(counts, n)
     for width, model in enumerate(np.argmax(ratios, axis=1)):
         if ratios[width, model] > limit:
             half_width, ratio = float(bands.widths[width]), float(ratios[width, model])
@@ -184,11 +230,19 @@ def _within_reach(candidate: Candidate, active: Bools, reach: float) -> Ints:
 
 
 def _bonus(
-    families: Sequence[BandCounts], counts: Sequence[Any], removed: Ints, limit: float
+    families: Sequence[BandCounts],
+    counts: Sequence[Any],
+    active: Bools,
+    candidate: Candidate,
+    reach: float,
+    limit: float,
 ) -> float:
-    """The evidence of the best model without the removed points, if it is another structure."""
+    """The evidence of the best model without the points of a candidate, if it is another
+    structure."""
+    removed = _within_reach(candidate, active, reach)
+    n = int(active.sum()) - len(removed)
     remaining = [bands.without(current, removed) for bands, current in zip(families, counts)]
-    tables = [bands.ratios(current) for bands, current in zip(families, remaining)]
+    tables = [bands.ratios(current, n) for bands, current in zip(families, remaining)]
     bands, ratios = max(zip(families, tables), key=lambda pair: float(pair[1].max()))
     width, model = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
     bins = bands.bins[removed, model]
@@ -198,7 +252,8 @@ def _bonus(
 
 def greedy_structures(families: Sequence[BandCounts], reach: float) -> list[Structure]:
     """Structures of all points by greedy selection only, without members."""
-    found = greedy(families, first_occurrences(families[0].X), reach)
+    everything = np.ones(len(families[0].X), np.bool_)
+    found = greedy(families, evidence_rows(families, everything), reach)
     return [each.structure() for each in found]
 
 
@@ -207,14 +262,15 @@ def find_structures(
 ) -> list[Structure]:
     """The structures of the `normal` points, by greedy selection and refinement."""
     X = families[0].X
-    counted, limit = normal & first_occurrences(X), significance_limit(families)
+    counted, limit = evidence_rows(families, normal), significance_limit(families)
     found = greedy(families, counted, REACH, look_ahead=True)
     for step in range(_REFINEMENTS):
         found = _refine(found, counted, limit, stream.child(step))
     found = sorted((each for each in found if each.log_ratio > limit), key=lambda c: -c.log_ratio)
     structures = [each.structure() for each in found]
     cells = members_of(X, normal, structures)
-    return [each.with_members(np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
+    raw = families[0].raw
+    return [each.with_noise(raw, np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
 
 
 def members_of(X: Floats, normal: Bools, structures: list[Structure]) -> Ints:
@@ -238,7 +294,7 @@ def _refine(found: list[Candidate], normal: Bools, limit: float, stream: Stream)
         free = np.flatnonzero(normal & ((cells == k) | (cells == -1)))
         members = np.flatnonzero(cells == k)
         models = np.concatenate([params[None], *_refit(bands, members, stream.child(k))])
-        width, ratios = bands.best_width(bands.family.residuals(bands.X[free], models))
+        width, ratios = bands.best_width(free, models)
         best = int(np.argmax(ratios))
         half_width = float(bands.widths[width[best]])
         refined.append(Candidate(bands, models[best], half_width, float(ratios[best])))

@@ -7,12 +7,12 @@
 rows are stable: a row's residuals do not depend on its block
 """
 
-from ._laws import BrokenLaw
+from ._require import CheckError
 from .components import check_forest, check_kernel, check_metric, check_sampler
 from .family import check_family
 
 __all__ = [
-    "BrokenLaw",
+    "CheckError",
     "check_family",
     "check_forest",
     "check_kernel",

@@ -1,4 +1,4 @@
-"""The laws of samplers, kernels, metrics and forests."""
+"""Checks of samplers, kernels, metrics and forests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..preferences import resolve_kernel
 from ..protocols import Forest
 from ..sampling import resolve_sampler
 from ..typing import ArrayLike, KernelLike, MetricLike, SamplerLike
-from ._laws import lawful, require
+from ._require import call_checked, require
 
 
 def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
@@ -28,7 +28,7 @@ def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
 
     Raises
     ------
-    BrokenLaw
+    CheckError
         If a requirement is not met.
 
     Examples
@@ -36,7 +36,7 @@ def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
     >>> from piforest.checks import check_sampler
     >>> check_sampler("mixed")
     """
-    checked = lawful(resolve_sampler, sampler)
+    checked = call_checked(resolve_sampler, sampler)
     X = np.random.default_rng(0).normal(size=(30, 2)) if X is None else np.asarray(X, float)
     needs = getattr(checked, "needs", ())
     require(
@@ -54,7 +54,7 @@ def check_sampler(sampler: SamplerLike, X: ArrayLike | None = None) -> None:
         )
         require(
             np.array_equal(rows[:7], checked.draw(X, size, 7, Stream(1), **arguments)),
-            "sample i must depend on (stream, i) alone, not on the number of samples.",
+            "sample i must depend on (stream, i) only, not on the number of samples.",
         )
     if len(X) > 4:
         arguments = _example_arguments(needs, len(X), 2)
@@ -83,7 +83,7 @@ def check_kernel(kernel: KernelLike) -> None:
 
     Raises
     ------
-    BrokenLaw
+    CheckError
         If a requirement is not met.
 
     Examples
@@ -91,7 +91,7 @@ def check_kernel(kernel: KernelLike) -> None:
     >>> from piforest.checks import check_kernel
     >>> check_kernel("gaussian")
     """
-    checked = lawful(resolve_kernel, kernel)
+    checked = call_checked(resolve_kernel, kernel)
     for sigma in (1e-3, 1.0, 50.0):
         r = np.linspace(0, checked.cutoff * sigma, 200)
         phi = np.asarray(checked(r, np.full(200, sigma)))
@@ -99,7 +99,7 @@ def check_kernel(kernel: KernelLike) -> None:
         require((phi >= 0) & (phi <= 1), "a kernel's values must lie in [0, 1].")
         require(np.diff(phi) <= 0, "a kernel must not increase with the distance.")
         part = np.asarray(checked(r[5:6], np.full(1, sigma)))
-        require(np.allclose(part, phi[5:6]), "a kernel must evaluate each distance alone.")
+        require(np.allclose(part, phi[5:6]), "a kernel must evaluate each distance separately.")
 
 
 def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
@@ -113,7 +113,7 @@ def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
 
     Raises
     ------
-    BrokenLaw
+    CheckError
         If a requirement is not met.
 
     Examples
@@ -121,7 +121,7 @@ def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
     >>> from piforest.checks import check_metric
     >>> check_metric("ruzicka")
     """
-    checked = lawful(resolve_metric, metric)
+    checked = call_checked(resolve_metric, metric)
     require(checked.name != "precomputed", "metric 'precomputed' has no rows to test.")
     if X is None:
         rng = np.random.default_rng(0)
@@ -129,7 +129,7 @@ def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
         X[3], X[4], X[5], X[7] = 0.0, 0.0, X[6], X[8] * 0.1 * 10
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     rows = as_rows(checked, X)
-    D = np.asarray(lawful(checked.pairwise, rows, rows))
+    D = np.asarray(call_checked(checked.pairwise, rows, rows))
     require(D.shape == (len(X), len(X)), f"pairwise must give (a, c), got {D.shape}.")
     require(~np.isnan(D) & (D >= 0), "distances must be numbers of at least 0.")
     require(np.allclose(D, D.T), "a distance must be symmetric.")
@@ -141,7 +141,7 @@ def check_metric(metric: MetricLike, X: ArrayLike | None = None) -> None:
         alone = checked.pairwise(rows[i : i + 1], prepare(rows[2:]))
         require(
             np.array_equal(np.asarray(alone)[0], D[i, 2:]),
-            "a distance must depend on its two rows alone, to the last bit.",
+            "a distance must depend on its two rows only, to the last bit.",
         )
 
 
@@ -155,7 +155,7 @@ def check_forest(forest: Forest) -> None:
 
     Raises
     ------
-    BrokenLaw
+    CheckError
         If a requirement is not met.
 
     Examples
@@ -170,7 +170,7 @@ def check_forest(forest: Forest) -> None:
     require(lengths.shape == (60, 12), f"path_lengths must be (rows, t), got {lengths.shape}.")
     require(lengths >= 0, "path lengths must not be negative.")
     part = forest.grow(D, Stream(1), range(5, 9)).path_lengths(D)
-    require(np.array_equal(part, lengths[:, 5:9]), "tree i must depend on (stream, i) and D alone.")
+    require(np.array_equal(part, lengths[:, 5:9]), "tree i must depend on (stream, i) and D only.")
     alone = forest.grow(D, Stream(1), range(12)).path_lengths(D[7:8])
-    require(np.array_equal(alone, lengths[7:8]), "a row's path lengths must depend on it alone.")
+    require(np.array_equal(alone, lengths[7:8]), "a row's path lengths must depend on it only.")
     require(forest.normaliser > 0, "the normaliser must be above 0.")

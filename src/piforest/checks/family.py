@@ -1,4 +1,4 @@
-"""The laws of model families."""
+"""Checks of model families."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from ..families import Scene, extent, layout_of, null_rows, resolve_family
 from ..families._formula import residuals_of
 from ..protocols import Floats, ModelFamily, RowLayout
 from ..typing import ArrayLike
-from ._laws import BrokenLaw, lawful, require
+from ._require import CheckError, call_checked, require
 
-_ROTATION = 0.7  # radians, nothing special
+_ROTATION = 0.7  # radians, an arbitrary angle
 
 
 def check_family(family: str | ModelFamily, X: ArrayLike | None = None) -> list[str]:
-    """Test the laws of model families.
+    """Test a model family.
 
     Parameters
     ----------
     family : str or ModelFamily
         A name, or an instance of a custom family.
     X : array (n, d), optional
-        Rows that lie on one model, more than a minimal sample. None: rows of the family's
-        `scene`; without one random rows, which do where a model goes through any minimal
-        sample. A family with `exact = False` need not go through its samples, and X is then any
-        rows that it can learn from.
+        Rows that lie on one model, more than a minimal sample. If None, rows of the family's
+        `scene`; a family without a scene is tested on random rows, which is sufficient if a model
+        goes through any minimal sample. For a family with `exact = False`, any rows that it can
+        be fitted to.
 
     Returns
     -------
     remarks : list of str
-        What is worth knowing and breaks no law.
+        Properties that are not requirements.
 
     Raises
     ------
-    BrokenLaw
-        At the first law that does not hold.
+    CheckError
+        If a requirement is not met.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def check_family(family: str | ModelFamily, X: ArrayLike | None = None) -> list[
     >>> check_family("line")
     ["rows are stable: a row's residuals do not depend on its block"]
     """
-    return [_check_family(lawful(resolve_family, family), X)]
+    return [_check_family(call_checked(resolve_family, family), X)]
 
 
 def _check_family(family: ModelFamily, rows: ArrayLike | None) -> str:
@@ -54,16 +54,16 @@ def _check_family(family: ModelFamily, rows: ArrayLike | None) -> str:
     _check_layout(family)
     X = _points(family, rows, rng)
     k = _check_members(family, *X.shape)
-    _check_words(family, X)
+    _check_reason_to_reject(family, X)
     samples = X[np.array([rng.choice(len(X), k, replace=False) for _ in range(60)])]
-    params, valid = _solved(family, samples)
+    params, valid = _solve(family, samples)
     require(
         valid.any(),
-        "solve calls every one of 60 random samples degenerate; pass X, rows that lie on a model.",
+        "solve finds all of 60 random samples degenerate; pass X, rows that lie on a model.",
     )
-    size = lawful(extent, family, X)
+    size = call_checked(extent, family, X)
     theta, own = params[valid], samples[np.nonzero(valid)[0]]
-    # On the model every distance is 0 and no law could fail, so the others are looked at too.
+    # On the model every residual is 0 and few checks can fail, so points off the model are added.
     probes = np.concatenate([X, X + rng.normal(0, 0.3 * size, X.shape)])
     R = _residuals(family, probes, theta)
     if _is_exact(family):
@@ -72,7 +72,7 @@ def _check_family(family: ModelFamily, rows: ArrayLike | None) -> str:
     _check_repeated(family, probes, samples, size, rng)
     require(
         np.median(R[len(X) :]) > 1e-6 * size,
-        "residuals must tell points off a model from points on it; these are all about 0.",
+        "residuals must be larger for points off a model than for points on it; all are about 0.",
     )
     remark = _check_rows(family, probes, theta, R, size)
     _check_noise(family, probes, samples, size, rng)
@@ -82,19 +82,19 @@ def _check_family(family: ModelFamily, rows: ArrayLike | None) -> str:
     _check_null(family, X)
     require(
         np.array_equal(family.residuals(probes, theta), R),
-        "residuals must not depend on what was solved before: keep no state.",
+        "residuals must not depend on earlier calls: keep no state.",
     )
     return remark
 
 
-def _called(member: str, method: Any, *arguments: Floats) -> Any:
-    """What a method gives; an error in it is a broken law, whatever it is."""
+def _call(member: str, method: Any, *arguments: Floats) -> Any:
+    """Call a method; any exception is a failed check."""
     try:
         return method(*arguments)
     except Exception as error:
-        raise BrokenLaw(
-            f"{member} must not raise an error for any rows, a sample that determines no model is "
-            f"told by `valid`; it raised {type(error).__name__}: {error}"
+        raise CheckError(
+            f"{member} must not raise an error for any rows (`valid` marks degenerate samples); it "
+            f"raised {type(error).__name__}: {error}"
         ) from error
 
 
@@ -129,7 +129,7 @@ def _points(family: ModelFamily, X: Any, rng: np.random.Generator) -> Floats:
 
 
 def _check_members(family: ModelFamily, n: int, d: int) -> int:
-    """The members other than solve and residuals; returns k."""
+    """Check the members other than solve and residuals; returns k."""
     symmetries = getattr(family, "symmetries", None)
     require(
         isinstance(symmetries, frozenset) and symmetries <= {"translation", "rotation", "scale"},
@@ -155,9 +155,9 @@ def _check_members(family: ModelFamily, n: int, d: int) -> int:
     return int(k)
 
 
-def _solved(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
+def _solve(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
     given = samples.copy()
-    answer = _called("solve", family.solve, given)
+    answer = _call("solve", family.solve, given)
     require(np.array_equal(given, samples), "solve must not write into its input.")
     require(
         isinstance(answer, tuple) and len(answer) == 2,
@@ -175,32 +175,32 @@ def _solved(family: ModelFamily, samples: Floats) -> tuple[Floats, Any]:
     again, _ = family.solve(samples[:1])
     require(
         np.allclose(again[0][valid[0]], params[0][valid[0]], rtol=1e-9),
-        "the models of a sample must not depend on the other samples.",
+        "the models of a sample must not depend on other samples.",
     )
     return params, valid
 
 
 def _residuals(family: ModelFamily, X: Floats, theta: Floats) -> Floats:
     given = X.copy()
-    R = np.asarray(_called("residuals", family.residuals, given, theta))
+    R = np.asarray(_call("residuals", family.residuals, given, theta))
     require(np.array_equal(given, X), "residuals must not write into its input.")
     require(
         R.shape == (len(X), len(theta)),
         f"residuals must have shape (n, m) = ({len(X)}, {len(theta)}), got {R.shape}.",
     )
-    require(~np.isnan(R), "residuals must not be NaN; a point that no model can reach is inf.")
-    require(R >= 0, "residuals must not be negative: a distance, not signed.")
+    require(~np.isnan(R), "residuals must not be NaN; use inf for points at no finite distance.")
+    require(R >= 0, "residuals must not be negative: they are unsigned distances.")
     return R
 
 
 def _check_rows(family: ModelFamily, X: Floats, theta: Floats, R: Floats, size: float) -> str:
-    """Row i depends on row i alone: a broken law if not, a remark if the last bits do not."""
+    """Row i depends on row i only, up to the last bits, which are reported in a remark."""
     alone = np.concatenate([family.residuals(X[i : i + 1], theta) for i in range(len(X))])
     turned = np.asarray(family.residuals(X[::-1].copy(), theta))[::-1]
     for other in (alone, turned):
         require(
             np.isclose(other, R, rtol=1e-6, atol=1e-9 * size),
-            "the residuals of a row must depend on that row alone, not on the others.",
+            "the residuals of a row must depend on that row only, not on the others.",
         )
     if np.array_equal(alone, R) and np.array_equal(turned, R):
         return "rows are stable: a row's residuals do not depend on its block"
@@ -225,14 +225,14 @@ def _check_degenerate(family: ModelFamily, samples: Floats) -> None:
         return
     with np.errstate(all="ignore"):
         one = np.repeat(samples[:5, :1], samples.shape[1], axis=1)
-        _, valid = _called("solve", family.solve, one)
-    require(~np.asarray(valid), "a sample of one point repeated must be called degenerate.")
+        _, valid = _call("solve", family.solve, one)
+    require(~np.asarray(valid), "a sample of one repeated point must not be valid.")
 
 
 def _check_repeated(
     family: ModelFamily, X: Floats, samples: Floats, size: float, rng: np.random.Generator
 ) -> None:
-    """A point that stands twice in a sample: no model, or one that does not hang on rounding."""
+    """A sample with a repeated point must be degenerate, or its model robust to rounding."""
     if samples.shape[1] == 1:
         return
     twice = samples.copy()
@@ -245,15 +245,15 @@ def _check_repeated(
     both = np.isfinite(here) & np.isfinite(there)
     require(
         not both.any() or np.median(np.abs(here[both] - there[both])) <= 1e-3 * size,
-        "a sample in which a point stands twice does not determine its model; call it degenerate.",
+        "a sample with a repeated point does not determine its model: it must not be valid.",
     )
     if valid.any() and _is_exact(family):
         _check_own_samples(family, own, params[valid], size)
 
 
 def _table(family: ModelFamily, X: Floats, samples: Floats) -> Floats:
-    """Residuals (n, s, q), infinite where there is no model. The models of a sample stand in
-    the order of their total residuals, since a solver may number them as it likes."""
+    """Residuals (n, s, q), infinite for models that are not valid. The models of a sample are
+    sorted by their total residuals, because a solver may return them in any order."""
     params, valid = (np.asarray(part) for part in family.solve(samples))
     R = np.full((len(X), *valid.shape), np.inf)
     R[:, valid] = family.residuals(X, params[valid])
@@ -290,16 +290,16 @@ def _check_symmetries(family: ModelFamily, X: Floats, samples: Floats, size: flo
         close = np.isclose(there, here, rtol=1e-4, atol=1e-5 * size)
         require(
             close.mean() > 0.98,
-            f"residuals must be invariant under {symmetry}, as `symmetries` says.",
+            f"residuals must be invariant under {symmetry}, which is in `symmetries`.",
         )
 
 
-def _check_words(family: ModelFamily, X: Floats) -> None:
-    if hasattr(family, "complaint"):
-        complaint = family.complaint(X)
+def _check_reason_to_reject(family: ModelFamily, X: Floats) -> None:
+    if hasattr(family, "reason_to_reject"):
+        reason = family.reason_to_reject(X)
         require(
-            complaint is None,
-            f"complaint must give None for rows that lie on a model, got {complaint!r}.",
+            reason is None,
+            f"reason_to_reject must return None for rows on a model, got {reason!r}.",
         )
 
 
@@ -309,7 +309,7 @@ def _check_outline(family: ModelFamily, X: Floats, theta: Floats, size: float) -
     low, high = X.min(axis=0) - size, X.max(axis=0) + size
     drawn = [family.outline(params, low, high) for params in theta[:20]]
     require(all(isinstance(lines, list) for lines in drawn), "outline must give a list of arrays.")
-    # Beyond space a family may have nothing to draw.
+    # In more than three dimensions there may be nothing to draw.
     require(any(drawn) or X.shape[1] > 3, "outline draws nothing of 20 models near the data.")
     for params, lines in zip(theta, drawn):
         for line in lines:
@@ -335,7 +335,7 @@ def _check_formula(family: ModelFamily, X: Floats, theta: Floats, R: Floats, siz
     try:
         formula = np.asarray(residuals_of(family, X, theta))
     except Exception as error:
-        raise BrokenLaw(
+        raise CheckError(
             "formula must take columns (n, 1) and (1, m) and the module numpy as its namespace; it "
             f"raised {type(error).__name__}: {error}"
         ) from error
@@ -345,17 +345,17 @@ def _check_formula(family: ModelFamily, X: Floats, theta: Floats, R: Floats, siz
     )
     require(
         np.isclose(formula, R, rtol=1e-9, atol=1e-9 * size),
-        "formula must give what residuals gives, to a billionth of the data's size.",
+        "formula must agree with residuals, up to a billionth of the data's size.",
     )
 
 
 def _check_null(family: ModelFamily, X: Floats) -> None:
     given, n = X.copy(), len(X) + 3
-    rows = np.asarray(lawful(null_rows, family, given, n, Stream(1)))
+    rows = np.asarray(call_checked(null_rows, family, given, n, Stream(1)))
     require(np.array_equal(given, X), "null_rows must not write into its input.")
     require(
         rows.shape == (n, X.shape[1]) and np.isfinite(rows).all(),
         f"null_rows must give finite rows of shape ({n}, {X.shape[1]}), got {rows.shape}.",
     )
     again = null_rows(family, X, n, Stream(1))
-    require(np.array_equal(again, rows), "null_rows must depend on X, n and the stream alone.")
+    require(np.array_equal(again, rows), "null_rows must depend on X, n and the stream only.")

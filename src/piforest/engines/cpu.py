@@ -13,9 +13,10 @@ from .._rows import SparseRows, stack
 from .._tensors import to_numpy
 from .._threads import in_threads
 from .._validation import check_bounded
-from ..bands import Bands, BandTable, full_band_table, measure_bands, widths_of
+from ..bands import Bands, BandTable, full_band_table, measure_bands
 from ..fitted import FittedEmbedding, FittedForest
 from ..forest import PooledForest
+from ..ladder import Ladder
 from ..membership import SampleMembership
 from ..metrics import as_rows
 from ..models import ModelSet
@@ -45,13 +46,19 @@ class CpuEngine(LocalEngine):
         return function(values)
 
     def measure_bands(
-        self, X: Floats, models: ModelSet, membership: SampleMembership, keep: bool
+        self,
+        X: Floats,
+        models: ModelSet,
+        membership: SampleMembership,
+        ladder: Ladder,
+        keep: bool,
     ) -> tuple[Bands, BandTable | None]:
-        widths = widths_of(models.family, X)
-        return measure_bands(X, models, membership, widths, n_jobs=self.n_jobs, keep=keep)
+        return measure_bands(X, models, membership, ladder, n_jobs=self.n_jobs, keep=keep)
 
-    def band_table(self, X: Floats, models: ModelSet, membership: SampleMembership) -> BandTable:
-        return full_band_table(X, models, membership, self.n_jobs)
+    def band_table(
+        self, X: Floats, models: ModelSet, membership: SampleMembership, ladder: Ladder
+    ) -> BandTable:
+        return full_band_table(X, models, membership, ladder, self.n_jobs)
 
     def embed(self, embedding: FittedEmbedding, X: Floats) -> Iterator[SparseRows]:
         smallest, largest = _EMBEDDED_ROWS

@@ -11,6 +11,7 @@ from .._rows import SparseRows
 from ..bands import Bands, BandTable
 from ..fitted import FittedEmbedding, FittedForest, TrainingRows
 from ..forest import FlatForest, PooledForest
+from ..ladder import Ladder
 from ..membership import SampleMembership
 from ..models import ModelSet
 from ..protocols import Floats, Metric
@@ -37,12 +38,19 @@ class Backend(Protocol):
     arrays, or rows in the layout of the metric without an embedding."""
 
     def measure_bands(
-        self, X: Floats, models: ModelSet, membership: SampleMembership, keep: bool
+        self,
+        X: Floats,
+        models: ModelSet,
+        membership: SampleMembership,
+        ladder: Ladder,
+        keep: bool,
     ) -> tuple[Bands, BandTable | None]:
         """The bands of all models; with `keep` also their table, unless it is too large."""
         ...
 
-    def band_table(self, X: Floats, models: ModelSet, membership: SampleMembership) -> BandTable:
+    def band_table(
+        self, X: Floats, models: ModelSet, membership: SampleMembership, ladder: Ladder
+    ) -> BandTable:
         """The bands of all rows and models."""
         ...
 

@@ -13,21 +13,22 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import thresholds
-from .._tensors import match_input_type
-from .._validation import check_contamination, check_finite
+from .._tensors import from_arrow_stream, match_input_type
+from .._validation import check_contamination, check_finite, warn_user
 from ..engines import Engine, choose_engine, is_dask
 from ..findings import Findings
 from ..fitted import FittedForest
-from ..fitted.file import StoredModel, save_model
+from ..fitted.file import StoredModel, ThresholdSource, save_model
 from ..forest import PooledForest
 from ..protocols import Floats
 from ..typing import ContaminationLike, FamilyLike, RowsLike
+from .ranking import RankingScore
 
 # Rows of a memory map that are read and validated at a time.
 _MAPPED_ROWS = 65_536
 
 
-class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the detectors. A subclass implements validation and `fit`.
 
     Attributes
@@ -38,8 +39,9 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Results derived from it, computed on first use.
     threshold_ : float
         Rows with a larger `anomaly_score` are anomalies.
-    threshold_source_ : {"automatic", "contamination", "given"}
-        The source of the threshold.
+    threshold_source_ : {"automatic", "contamination", "given", "no structure", "units differ"}
+        The source of the threshold. No row is flagged if it is "no structure", since none was
+        found, or "units differ", since the units of the columns hide the structures.
     """
 
     contamination: ContaminationLike
@@ -50,7 +52,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     fitted_: FittedForest
     findings_: Findings
     threshold_: float
-    threshold_source_: Literal["automatic", "contamination", "given"]
+    threshold_source_: ThresholdSource
 
     @property
     def scores_(self) -> Floats:
@@ -98,6 +100,7 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
             -1 for anomalies, +1 for the rest.
         """
+        X = from_arrow_stream(X)
         self.fit(X, y, **fit_params)
         if is_dask(X) or not self.findings_.has_scores:
             return self.predict(X)
@@ -310,20 +313,38 @@ class Detector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Choose the threshold on X or on the training rows; known: measurements of `fit`."""
         contamination = check_contamination(self.contamination)
         backend, findings = engine.backend, self.findings_
-        self.threshold_source_ = "automatic" if contamination is None else "contamination"
-        if X is None:
-            if contamination is None:
-                self.threshold_ = findings.automatic_threshold(backend, **known)
-            else:
-                scores = findings.subset_scores(backend)
-                self.threshold_ = thresholds.share(scores, contamination)
-            return
-        rows = self._validated(X)
-        scores = backend.scores(self.fitted_, rows)
-        if contamination is None:
-            self.threshold_ = findings.held_out_threshold(backend, rows, scores)
-        else:
+        if X is not None:
+            rows = self._validated(X)
+            scores = backend.scores(self.fitted_, rows)
+        elif contamination is not None:
+            scores = findings.subset_scores(backend)
+        if contamination is not None:
             self.threshold_ = thresholds.share(scores, contamination)
+            self.threshold_source_ = "contamination"
+            return
+        if X is None:
+            self.threshold_ = findings.automatic_threshold(backend, **known)
+        else:
+            self.threshold_ = findings.held_out_threshold(backend, rows, scores)
+        self.threshold_source_ = "automatic"
+        embedding = self.fitted_.embedding
+        if not (self.fitted_.has_null and embedding):
+            return
+        if findings.units_hide_structures(backend):
+            self.threshold_source_ = "units differ"
+            warn_user(
+                "the columns seem to have different units, and every structure is as wide as one "
+                "of them, so that no point is flagged; see diagnosis_. Scale the columns, or pass "
+                "contamination to flag a share of the points nevertheless."
+            )
+        elif not findings.found_structure(backend):
+            self.threshold_source_ = "no structure"
+            names = " or ".join(repr(models.family.name) for models in embedding.models)
+            warn_user(
+                f"no structure of family {names} is significant in {len(self.fitted_.points)} "
+                "points, so that no point is flagged; see diagnosis_. To flag a share of them "
+                "nevertheless, pass contamination."
+            )
 
     def _map_scores(
         self, X: RowsLike, name: str, function: Callable[..., Any] | None = None

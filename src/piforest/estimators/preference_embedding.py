@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -31,6 +31,9 @@ from ..typing import (
     SigmaLike,
     Weighting,
 )
+from ..units import warn_of_units
+from .containers import SparseSetOutput
+from .fit_inputs import with_named_targets, with_weights
 
 __all__ = ["PreferenceEmbedding"]
 
@@ -54,9 +57,24 @@ class EmbeddingAttributes(BaseEstimator):  # type: ignore[misc]
         return self._embedding().sigma_source
 
     @property
+    def resolution_(self) -> NDArray[np.float64]:
+        """(d,) the step that each column is rounded to, 0 where it is not. Bands are measured on
+        rounded values that are spread over their step."""
+        embedding = self._embedding()
+        if embedding.measuring is None:
+            return np.zeros(embedding.models[0].points.shape[1])
+        steps = [each.resolution.steps for each in embedding.measuring]
+        return np.asarray(np.max(steps, axis=0))
+
+    @property
     def n_models_(self) -> int:
         """The number of models."""
         return self._embedding().n_models
+
+    @property
+    def n_drawn_(self) -> int:
+        """The number of models that were drawn, and from which `select` keeps some."""
+        return sum(part.n_candidates for part in self._embedding().models)
 
     @property
     def n_degenerate_(self) -> int:
@@ -67,7 +85,13 @@ class EmbeddingAttributes(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
 
-class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, EmbeddingAttributes):  # type: ignore[misc]
+class PreferenceEmbedding(  # type: ignore[call-arg]
+    SparseSetOutput,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    EmbeddingAttributes,
+    auto_wrap_output_keys=None,
+):
     """Describe each point by its preferences for many random models.
 
     Models of a family are fitted to random minimal samples. The preference of a point for a model
@@ -85,7 +109,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X. "auto" estimates it.
     n_models : int, "auto" or "paper", default="auto"
-        The number of models, without degenerate ones. "auto" is 10 n, but between 5,000 and
+        The number of models to draw, without degenerate ones. "auto" is 10 n, but between 5,000 and
         10,000; "paper" is 10 n, at most 10,000.
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed; 1; or any function
@@ -106,6 +130,14 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
     in_sample_preferences : bool, default=False
         Whether points may prefer the models whose minimal samples contain them, which they
         always lie on. Without these preferences, training points and new points are comparable.
+        Models that were refitted to many points are not concerned: no point moves them much.
+    refit : bool, default=True
+        Whether to refit the models to the points of their bands by least squares, for families
+        that can.
+    select : bool, default=True
+        Whether to keep only the models that points prefer most, and one of nearly equal models.
+    bound : bool, default=True
+        Whether to bound models to the part where their points are, for families that can.
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
         "cuda" or "cuda:1": a GPU, through PyTorch; "auto": a GPU if there is one; "torch": the
         same code on the CPU. Tensors give tensors on the same device, whatever `device` is.
@@ -121,13 +153,18 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
     models_ : tuple of ModelSet
         Parameters, minimal samples, scale and weight of the models, one set for each family.
     sigma_ : float
-        The noise of the structures.
+        The noise of the structures, as the bands of the models show it.
     sigma_source_ : {"given", "estimated", "guessed"}
         Its source; "guessed" if no structure was found.
+    resolution_ : ndarray of shape (d,)
+        The step that each column is rounded to, 0 where it is not. For a table, only that of the
+        target; for matches, only if all columns are rounded.
     bands_ : tuple of Bands or None
         Half-width and evidence of each model's band, for each family, if they were measured.
     n_models_ : int
-        The number of models.
+        The number of models that are kept.
+    n_drawn_ : int
+        The number of models that were drawn.
     n_degenerate_ : int
         The number of minimal samples that determine no model of the family, or, for
         homographies, no model in front of both cameras.
@@ -162,6 +199,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
         scale: Scale = "adaptive",
         weighting: Weighting = "gain",
         in_sample_preferences: bool = False,
+        refit: bool = True,
+        select: bool = True,
+        bound: bool = True,
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -175,6 +215,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
         self.scale = scale
         self.weighting = weighting
         self.in_sample_preferences = in_sample_preferences
+        self.refit = refit
+        self.select = select
+        self.bound = bound
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -187,6 +230,7 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
         *,
         quality: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Draw the models.
 
@@ -200,6 +244,9 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
             For the sampler "weighted": the quality of each row, high for reliable rows.
         groups : array-like of shape (n,) or None, default=None
             For the sampler "grouped": the group of each row.
+        sample_weight : array-like of shape (n,) or None, default=None
+            The quality of each row under the name that scikit-learn's tools pass: the sampler
+            "weighted" then replaces `sampler`.
 
         Returns
         -------
@@ -207,12 +254,15 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
         """
         clear_fit(self)
         parameters, engine = EmbeddingParameters.from_estimator(self), self._engine()
+        parameters, quality = with_weights(parameters, quality, sample_weight)
         stream = Stream.from_random_state(self.random_state)
         X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
+        parameters = with_named_targets(parameters, getattr(self, "feature_names_in_", None))
         rows = TrainingRows(X, quality, groups)  # type: ignore[arg-type]
         self.fitted_, _ = fit_embedding(
             rows, parameters, engine.backend, stream, rows.subset(stream)
         )
+        warn_of_units(parameters.only, rows.X, getattr(self, "feature_names_in_", None))
         return self
 
     def transform(self, X: RowsLike) -> scipy.sparse.csr_array:
@@ -227,13 +277,15 @@ class PreferenceEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Emb
         -------
         sparse array of shape (n, n_models_)
             float32, values in [0, 1]; for a tensor, a sparse tensor in the same layout on its
-            device.
+            device. A data frame after `set_output`.
         """
         check_is_fitted(self, "fitted_")
         engine = self._engine()
         rows = validate_data(self, to_numpy(X), dtype=np.float64, order="C", reset=False)
         P = stacked_csr(engine.backend.embed(self.fitted_, rows), len(rows))
-        return sparse_tensor(P, X) if is_tensor(X) else P
+        if is_tensor(X):
+            return sparse_tensor(P, X)
+        return self._wrapped(P, X, self.get_feature_names_out())
 
     @property
     def bands_(self) -> tuple[Bands, ...] | None:

@@ -35,6 +35,8 @@ from ..typing import (
     SigmaLike,
     Weighting,
 )
+from ..units import warn_of_units
+from .fit_inputs import with_named_targets, with_weights
 from .preference_embedding import PreferenceEmbedding, fitted_transformer
 from .structured import StructuredDetector
 
@@ -59,7 +61,7 @@ class PreferenceIsolationForest(StructuredDetector):
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X. "auto" estimates it.
     n_models : int, "auto" or "paper", default="auto"
-        The number of models, without degenerate ones. "auto" is 10 n, but between 5,000 and
+        The number of models to draw, without degenerate ones. "auto" is 10 n, but between 5,000 and
         10,000: few points need more models to be distinguished. "paper" is 10 n, at most 10,000.
     kernel : {"gaussian", "paper", "binary"} or callable, default="gaussian"
         exp(-r^2 / (2 sigma^2)); the paper's formula as printed, exp(-r^2 / sigma); 1; or any
@@ -81,6 +83,14 @@ class PreferenceIsolationForest(StructuredDetector):
     in_sample_preferences : bool, default=False
         Whether points may prefer the models whose minimal samples contain them, which they
         always lie on. Without these preferences, training points and new points are comparable.
+        Models that were refitted to many points are not concerned: no point moves them much.
+    refit : bool, default=True
+        Whether to refit the models to the points of their bands by least squares, for families
+        that can.
+    select : bool, default=True
+        Whether to keep only the models that points prefer most, and one of nearly equal models.
+    bound : bool, default=True
+        Whether to bound models to the part where their points are, for families that can.
     path : {"soft", "depth"}, default="soft"
         The length of an edge of a tree: 2 - distance to the seed, or 1. "soft" needs a metric
         with distances of at most 1.
@@ -118,14 +128,25 @@ class PreferenceIsolationForest(StructuredDetector):
         -1 for anomalies among the training points, +1 for the rest.
     threshold_ : float
         Points with a larger `anomaly_score` are anomalies.
-    threshold_source_ : {"automatic", "contamination", "given"}
-        Its source.
+    threshold_source_ : {"automatic", "contamination", "given", "no structure", "units differ"}
+        Its source. No point is flagged if it is "no structure", since none was found, or "units
+        differ", since the units of the columns hide the structures.
+    found_structure_ : bool
+        Whether any structure of the family is significant in the training points.
+    diagnosis_ : list of Finding
+        What to know about the data and the result, each with a way out; see
+        `piforest.diagnosis`.
     offset_ : float
         -threshold_; `decision_function = score_samples - offset_`.
     sigma_ : float
-        The noise of the structures.
+        The noise of the structures: the median of their `sigma`, weighted by their numbers of
+        points, or the given sigma. The scales of the kernel come from the bands, see
+        `embedding_.sigma_`.
     sigma_source_ : {"given", "estimated", "guessed"}
         Its source; "guessed" if no structure was found.
+    resolution_ : ndarray of shape (d,)
+        The step that each column is rounded to, 0 where it is not. For a table, only that of the
+        target; for matches, only if all columns are rounded.
     structures_ : list of Structure
         The structures of the data, computed on first use.
     null_scores_ : ndarray
@@ -139,7 +160,9 @@ class PreferenceIsolationForest(StructuredDetector):
     fitted_ : FittedForest
         All of this as one value.
     n_models_ : int
-        The number of models.
+        The number of models that are kept.
+    n_drawn_ : int
+        The number of models that were drawn.
     n_degenerate_ : int
         The number of minimal samples that determine no model of the family, or, for
         homographies, no model in front of both cameras.
@@ -180,6 +203,9 @@ class PreferenceIsolationForest(StructuredDetector):
         scale: Scale = "adaptive",
         weighting: Weighting = "gain",
         in_sample_preferences: bool = False,
+        refit: bool = True,
+        select: bool = True,
+        bound: bool = True,
         path: Path = "soft",
         metric: MetricLike = "tanimoto",
         n_estimators: int = 100,
@@ -200,6 +226,9 @@ class PreferenceIsolationForest(StructuredDetector):
         self.scale = scale
         self.weighting = weighting
         self.in_sample_preferences = in_sample_preferences
+        self.refit = refit
+        self.select = select
+        self.bound = bound
         self.path = path
         self.metric = metric
         self.n_estimators = n_estimators
@@ -276,6 +305,9 @@ class PreferenceIsolationForest(StructuredDetector):
             scale="fixed",
             weighting="none",
             in_sample_preferences=True,
+            refit=False,
+            select=False,
+            bound=False,
             path="depth",
             metric="tanimoto",
             n_estimators=n_estimators,
@@ -296,6 +328,7 @@ class PreferenceIsolationForest(StructuredDetector):
         *,
         quality: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Fit to the rows of X.
 
@@ -310,6 +343,9 @@ class PreferenceIsolationForest(StructuredDetector):
             For the sampler "weighted": the quality of each row, high for reliable rows.
         groups : array-like of shape (n,) or None, default=None
             For the sampler "grouped": the group of each row.
+        sample_weight : array-like of shape (n,) or None, default=None
+            The quality of each row under the name that scikit-learn's tools pass: the sampler
+            "weighted" then replaces `sampler`.
 
         Returns
         -------
@@ -318,10 +354,12 @@ class PreferenceIsolationForest(StructuredDetector):
         clear_fit(self)
         # 1. The parameters.
         embedding, forest = self._embedding_parameters(), self._forest_parameters()
+        embedding, quality = with_weights(embedding, quality, sample_weight)
         engine, stream = self._engine(X), Stream.from_random_state(self.random_state)
         # 2. The rows that the fit uses.
         rows = engine.training_rows(X, stream, self.pool_size, quality, groups)
         rows = rows.with_rows(self._validated(rows.X, reset=True))
+        embedding = with_named_targets(embedding, getattr(self, "feature_names_in_", None))
         # 3. Models of minimal samples, with a scale and a weight.
         keep = isinstance(self.contamination, str) and not self.in_sample_preferences
         models, tables = fit_embedding(
@@ -332,6 +370,7 @@ class PreferenceIsolationForest(StructuredDetector):
             rows.subset(stream),
             keep=keep,
         )
+        warn_of_units(embedding.only, rows.X, getattr(self, "feature_names_in_", None))
         # 4. A forest of the preferences of the pool.
         self.fitted_ = fit_forest(rows, forest, engine.backend, stream, models)
         self.findings_ = Findings(self.fitted_)

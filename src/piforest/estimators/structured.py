@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from functools import partial
 from typing import Any
 
@@ -9,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import labels
 from .._tensors import match_input_type, to_numpy
+from ..diagnosis import Finding
 from ..explain import Explanation, explanations
 from ..fitted import FittedEmbedding
 from ..protocols import Floats
-from ..structures import Structure
+from ..structures import Structure, weighted_sigma
 from ..typing import RowsLike
 from .detector import Detector
 from .preference_embedding import EmbeddingAttributes
@@ -22,9 +24,39 @@ class StructuredDetector(EmbeddingAttributes, Detector):
     """Base of the detectors with a forest of preferences for models."""
 
     @property
+    def sigma_(self) -> float:
+        """The noise of the structures: the median of their sigmas, each weighted by its number of
+        points. A given sigma is returned as it is. The first use computes `structures_`."""
+        embedding = self._embedding()
+        if embedding.sigma_source != "estimated":
+            return embedding.sigma
+        return weighted_sigma(self.structures_, embedding.sigma)
+
+    @property
     def null_scores_(self) -> Floats:
         """Scores of 250 points drawn uniformly from the box of the data, ascending."""
         return self._findings().null_scores(self._engine().backend)
+
+    @property
+    def found_structure_(self) -> bool:
+        """Whether any structure of the family is significant in the training points.
+
+        Equal points count once, and so do matches that share a point of an image.
+        """
+        return self._findings().found_structure(self._engine().backend)
+
+    @property
+    def diagnosis_(self) -> list[Finding]:
+        """What to know about the data and the result, the most important first.
+
+        Each finding has a code, a sentence and a way out; see `piforest.diagnosis.Finding`. It is
+        computed on first use.
+        """
+        return self._findings().diagnosis(
+            self._engine().backend,
+            names=getattr(self, "feature_names_in_", None),
+            steps=getattr(self, "resolution_", None),
+        )
 
     @property
     def structures_(self) -> list[Structure]:
@@ -109,6 +141,13 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         scores = backend.scores(self.fitted_, rows)
         p = labels.p_values(scores, findings.null_scores(backend)) if self.has_null_ else None
         return explanations(rows, scores, p, self.threshold_, findings.structures(backend))
+
+    def _html_repr(self) -> str:
+        """The diagram of scikit-learn, and the diagnosis of a fitted detector below it."""
+        diagram: str = super()._html_repr()
+        found = self.diagnosis_ if hasattr(self, "fitted_") else []
+        items = "".join(f"<li>{html.escape(str(each))}</li>" for each in found)
+        return f"{diagram}<p>Diagnosis:</p><ul>{items}</ul>" if items else diagram
 
     def _embedding(self) -> FittedEmbedding:
         check_is_fitted(self, "fitted_")

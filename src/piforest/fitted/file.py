@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._rows import SparseRows
+from ..bounds import Bounds
 from ..families import FAMILIES, resolve_families, resolve_family
 from ..forest import FlatForest, PooledForest
 from ..io.archive import ArchiveError, Arrays, damaged, read_archive, write_archive
@@ -22,14 +23,17 @@ from ..models import ModelSet
 from ..protocols import Floats, ModelFamily
 from . import file_checks as checks
 from .family_fingerprint import check_same_family, fingerprint
+from .file_measuring import decode_measuring, encode_measuring
 from .file_params import built_in, decode, decode_params, encode, encode_params
 from .file_versions import VERSION, to_current_version
 from .state import FittedEmbedding, FittedForest
 
 _TREES = ("roots", "first_child", "seed", "size")
 _MODELS = ("params", "samples", "points", "scale", "weight")
+_BOUNDS = ("low", "size", "cells")
 
 Header = dict[str, Any]
+ThresholdSource = Literal["automatic", "contamination", "given", "no structure", "units differ"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class StoredModel:
     """of its constructor"""
     fitted: FittedForest
     threshold: float
-    threshold_source: Literal["automatic", "contamination", "given"]
+    threshold_source: ThresholdSource
     n_features: int | None
     feature_names: list[str]
     scores: Floats | None
@@ -163,6 +167,8 @@ def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | Non
         checks.check_points(arrays, len(pool), n, d)
         if custom is not None:
             check_same_family(path, header["embedding"]["families"], models, arrays)
+        for part in models:
+            checks.check_bounds(part, d)
         embedding = _unpack_embedding(header["embedding"], models)
     forest = PooledForest(metric, pool, trees)
     if trees.soft:
@@ -212,7 +218,10 @@ def _pack_embedding(embedding: FittedEmbedding, header: Header, arrays: Arrays) 
         "in_sample_preferences": embedding.membership is None,
         "n_degenerate": embedding.n_degenerate,
         "families": [encode("family", family, families) for family in families],
+        "n_drawn": [models.n_drawn for models in embedding.models],
     }
+    if embedding.measuring is not None:
+        header["embedding"]["measuring"] = [encode_measuring(each) for each in embedding.measuring]
     if sum("own" in each for each in header["embedding"]["families"]) > 1:
         raise ValueError(
             "a model file can name one custom family, these are more: "
@@ -221,6 +230,11 @@ def _pack_embedding(embedding: FittedEmbedding, header: Header, arrays: Arrays) 
     for i, models in enumerate(embedding.models):
         for name in _MODELS:
             arrays[f"models.{i}.{name}"] = getattr(models, name)
+        if models.excludes_sample is not None:
+            arrays[f"models.{i}.excludes_sample"] = models.excludes_sample
+        if models.bounds is not None:
+            for name in _BOUNDS:
+                arrays[f"models.{i}.bounds.{name}"] = getattr(models.bounds, name)
         if "own" in header["embedding"]["families"][i]:
             for j, part in enumerate(fingerprint(models)):
                 arrays[f"models.{i}.known.{j}"] = part
@@ -231,12 +245,23 @@ def _unpack_models(
 ) -> tuple[ModelSet, ...] | None:
     if "embedding" not in header:
         return None
+    stored = header["embedding"]
     return tuple(
         ModelSet(
-            decode("family", family, custom), *(arrays[f"models.{i}.{name}"] for name in _MODELS)
+            decode("family", family, custom),
+            **{name: arrays[f"models.{i}.{name}"] for name in _MODELS},
+            bounds=_unpack_bounds(arrays, f"models.{i}.bounds"),
+            excludes_sample=arrays.get(f"models.{i}.excludes_sample"),
+            n_drawn=n_drawn,
         )
-        for i, family in enumerate(header["embedding"]["families"])
+        for i, (family, n_drawn) in enumerate(zip(stored["families"], stored["n_drawn"]))
     )
+
+
+def _unpack_bounds(arrays: Arrays, prefix: str) -> Bounds | None:
+    if not any(name.startswith(f"{prefix}.") for name in arrays):
+        return None
+    return Bounds(*(arrays[f"{prefix}.{name}"] for name in _BOUNDS))
 
 
 def _unpack_embedding(header: Header, models: tuple[ModelSet, ...]) -> FittedEmbedding:
@@ -247,4 +272,5 @@ def _unpack_embedding(header: Header, models: tuple[ModelSet, ...]) -> FittedEmb
         float(header["sigma"]),
         header["sigma_source"],
         header["n_degenerate"],
+        measuring=decode_measuring(header.get("measuring"), len(models), models[0].points.shape[1]),
     )

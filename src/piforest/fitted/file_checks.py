@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._random import SUBSET
 from .._rows import SparseRows
 from .._validation import LARGEST, check_bounded
+from ..bounds import cells_of
 from ..forest import FlatForest, PooledForest
 from ..io.archive import Arrays
 from ..models import ModelSet
@@ -27,7 +28,7 @@ _MAX_TREES = 2**16
 # Computing the expected depth for more than two branches is quadratic in max_samples.
 _MAX_SAMPLES_OF_MANY_BRANCHES = 2**14
 _MAX_NESTING = 8
-_THRESHOLD_SOURCES = ("automatic", "contamination", "given")
+_THRESHOLD_SOURCES = ("automatic", "contamination", "given", "no structure", "units differ")
 _SIGMA_SOURCES = ("given", "estimated", "guessed")
 # Metrics whose distances never exceed 1.
 _BOUNDED_METRICS = ("cosine", "jaccard", "ruzicka", "tanimoto", "hamming")
@@ -83,6 +84,10 @@ def _check_embedding(header: Any) -> None:
         "families": isinstance(families, list)
         and len(families) > 0
         and all(isinstance(each, dict) for each in families),
+        "n_drawn": isinstance(header["n_drawn"], list)
+        and len(header["n_drawn"]) == len(families)
+        and all(each == 0 or _is_count(each) for each in header["n_drawn"])
+        and all(_is_whole(each) for each in header["n_drawn"]),
     }
     for name, holds in rules.items():
         _require(holds, f"its header has a bad {name}")
@@ -184,6 +189,7 @@ def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     usable = _is_finite(models.scale) and bool((models.scale > 0).all())
     usable = usable and _is_finite(models.weight) and bool((models.weight >= 0).all())
     _require(finite and usable and models.weight.max() > 0, "its models have bad values")
+    _check_exclusions(models)
     if models.family is custom:
         return  # `check_same_family` checks its models
     k, p = models.samples.shape[1], models.params.shape[1]
@@ -191,6 +197,28 @@ def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     with np.errstate(all="ignore"):
         solved = models.family.solve(np.zeros((1, k, d)))[0]
     _require(solved.shape[-1] == p, "its models do not fit the family")
+
+
+def _check_exclusions(models: ModelSet) -> None:
+    excludes = models.excludes_sample
+    fits = excludes is None or (excludes.dtype == np.bool_ and excludes.shape == (len(models),))
+    _require(fits, "its models do not fit together")
+
+
+def check_bounds(models: ModelSet, d: int) -> None:
+    """Check that every model has a range of positive size and the cells of its chart."""
+    bounds = models.bounds
+    if bounds is None:
+        return
+    shape = (len(models), 2)
+    fits = (
+        bounds.low.shape == bounds.size.shape == shape
+        and bounds.low.dtype == bounds.size.dtype == np.float64
+        and bounds.cells.dtype == np.bool_
+        and bounds.cells.shape == (len(models), cells_of(models.family, models.params, d))
+    )
+    _require(fits, "its bounds do not fit the models")
+    _require(_is_finite(bounds.low) and bool((bounds.size > 0).all()), "its bounds have bad values")
 
 
 def _shapes_fit(models: ModelSet, d: int) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..io.archive import ArchiveError
 
-VERSION = 2
+VERSION = 3
 
 # Version 1 had a separate class for the algorithm of the paper.
 _PAPER = {
@@ -35,11 +35,13 @@ def to_current_version(path: Any, header: dict[str, Any]) -> dict[str, Any]:
             f"{path} has version {version!r} of the model format; this piforest reads versions 1 "
             f"to {VERSION}. Update piforest, or save the model again."
         )
-    return _from_version_1(header) if version == 1 else header
+    if version == 1:
+        header = _from_version_1(header)
+    return _from_version_2(header) if version <= 2 else header
 
 
 def _from_version_1(header: dict[str, Any]) -> dict[str, Any]:
-    new = {**header, "version": VERSION}
+    new = {**header, "version": 2}
     params = {**header["params"]}
     if header["class"] == "PIF":
         new["class"] = "PreferenceIsolationForest"
@@ -60,4 +62,16 @@ def _from_version_1(header: dict[str, Any]) -> dict[str, Any]:
     if "embedding" in header:
         votes = header["embedding"]["params"]["own_votes"]
         new["embedding"] = {**header["embedding"], "in_sample_preferences": votes}
+    return new
+
+
+def _from_version_2(header: dict[str, Any]) -> dict[str, Any]:
+    """Models were neither refitted, nor selected, nor bounded."""
+    new = {**header, "version": VERSION}
+    if "embedding" in header:
+        new["params"] = {**header["params"], "refit": False, "select": False, "bound": False}
+        new["embedding"] = {
+            **header["embedding"],
+            "n_drawn": [0 for _ in header["embedding"]["families"]],
+        }
     return new

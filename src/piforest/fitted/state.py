@@ -14,6 +14,7 @@ import numpy as np
 from .._kernels import trees
 from ..bands import Bands
 from ..forest import PooledForest
+from ..measuring import Measuring
 from ..membership import SampleMembership
 from ..models import ModelSet
 from ..preferences import Preferences
@@ -37,6 +38,14 @@ class FittedEmbedding:
     """minimal samples that determined no model"""
     bands: tuple[Bands, ...] | None = None
     """for each family, if they were measured; not saved"""
+    measuring: tuple[Measuring, ...] | None = None
+    """how the bands of each family were measured, if they were"""
+
+    def measuring_of(self, family: int, X: Floats) -> Measuring:
+        """How bands of a family are measured on rows like X."""
+        if self.measuring is not None:
+            return self.measuring[family]
+        return Measuring.plain(self.models[family].family, X)
 
     @property
     def n_models(self) -> int:

@@ -22,20 +22,32 @@ from .._validation import (
     check_positive,
     warn_user,
 )
-from ..bands import Bands, BandTable, fallback_sigma, kernel_scales, model_weights, rough_sigma
+from ..bands import (
+    Bands,
+    BandTable,
+    fallback_sigma,
+    kernel_scales,
+    least_ratio,
+    model_weights,
+    rough_sigma,
+    strongly_disagrees,
+)
 from ..engines import Backend
 from ..families import resolve_families
 from ..fitted import FittedEmbedding, TrainingRows
-from ..membership import SampleMembership, sample_membership
+from ..ladder import Ladder
+from ..measuring import Measuring
+from ..membership import sample_membership
 from ..models import ModelSet, draw_models
 from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
+from ..resolution import Resolution, find_resolution
 from ..sampling import resolve_sampler
+from .refinement import Steps, refine
+from .widths import choose_grid
 
 SCALES = ["adaptive", "fixed", "per_model"]
 WEIGHTINGS = ["gain", "none"]
-# A given sigma that differs from the estimate by more than this factor causes a warning.
-_SUSPICIOUS_FACTOR = 5.0
 
 
 @dataclass(frozen=True)
@@ -53,6 +65,7 @@ class EmbeddingParameters:
     scale: str
     weighting: str
     in_sample_preferences: bool
+    steps: Steps
     n_jobs: int | None
     progress: Progress
 
@@ -63,7 +76,8 @@ class EmbeddingParameters:
         sampler, kernel = resolve_sampler(estimator.sampler), resolve_kernel(estimator.kernel)
         check_choice("scale", estimator.scale, SCALES)
         check_choice("weighting", estimator.weighting, WEIGHTINGS)
-        check_flag("in_sample_preferences", estimator.in_sample_preferences)
+        for name in ("in_sample_preferences", "refit", "select", "bound"):
+            check_flag(name, getattr(estimator, name))
         sigma, n_models = estimator.sigma, estimator.n_models
         if not (isinstance(sigma, str) and sigma == "auto"):
             check_positive("sigma", sigma, "sigma='auto' estimates the noise from the data.")
@@ -79,9 +93,20 @@ class EmbeddingParameters:
             estimator.scale,
             estimator.weighting,
             estimator.in_sample_preferences,
+            Steps(estimator.refit, estimator.select, estimator.bound),
             estimator.n_jobs,
             Progress(estimator.verbose),
         )
+
+    @property
+    def only(self) -> list[ModelFamily]:
+        """The families without their shares."""
+        return [family for family, _ in self.families]
+
+    @property
+    def measures_bands(self) -> bool:
+        """Whether the scales, the weights or the choice of the models depend on their bands."""
+        return bool(self.steps) or not (self.scale == "fixed" and self.weighting == "none")
 
     def model_count(self, n: int) -> int:
         """The number of models for n points."""
@@ -120,24 +145,61 @@ def fit_embedding(
         columns = {
             name: None if part is None else part[positions] for name, part in columns.items()
         }
-    drawn, n_degenerate = _draw_models(X, parameters, len(rows), stream, columns)
-    drawn = [replace(models, samples=positions[models.samples]) for models in drawn]
-    membership = sample_membership(drawn)
-    scaled = _Scaling(X, drawn, parameters, backend, stream.child("sigma")).run(membership, keep)
+    measured = [_Rows.of(X, numbers, family, parameters, stream) for family in parameters.only]
+    drawn, n_degenerate = _draw_models(measured, parameters, len(rows), stream, columns)
+    scaled = _Scaling(measured, drawn, parameters, backend, stream.child("sigma")).run(keep)
+    # Rows to score are not dithered, so those of the samples are not either.
+    models = [
+        replace(each, points=X[np.unique(each.samples)], samples=positions[each.samples])
+        for each in scaled.models
+    ]
     embedding = FittedEmbedding(
-        tuple(rows.numbered(models) for models in scaled.models),
+        tuple(rows.numbered(each) for each in models),
         parameters.kernel,
-        None if parameters.in_sample_preferences else membership,
+        None if parameters.in_sample_preferences else sample_membership(models),
         scaled.sigma,
         scaled.source,  # type: ignore[arg-type]
         n_degenerate,
         None if scaled.bands is None else tuple(scaled.bands),
+        None if scaled.bands is None else tuple(scaled.measuring),
     )
     return embedding, scaled.tables
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """The rows that the models of one family are drawn from and measured on."""
+
+    X: Floats
+    dithered: Floats
+    """X itself if no column is rounded"""
+    resolution: Resolution
+
+    @classmethod
+    def of(
+        cls,
+        X: Floats,
+        numbers: Ints,
+        family: ModelFamily,
+        parameters: EmbeddingParameters,
+        stream: Stream,
+    ) -> _Rows:
+        if parameters.measures_bands:
+            resolution = find_resolution(family, X, stream.child("dither"))
+        else:
+            resolution = Resolution(np.zeros(X.shape[1]), stream.key)
+        return cls(X, resolution.dithered(X, numbers), resolution)
+
+    def measuring(self, models: ModelSet, n_jobs: int | None) -> Measuring:
+        """How the bands of the models are measured."""
+        effect = self.resolution.effect(models.family, self.X, self.dithered)
+        stream = Stream(self.resolution.key).child("widths")
+        grid = choose_grid(self.dithered, models, stream, effect, n_jobs)
+        return Measuring(self.resolution, grid)
+
+
 def _draw_models(
-    X: Floats,
+    measured: list[_Rows],
     parameters: EmbeddingParameters,
     n: int,
     stream: Stream,
@@ -152,8 +214,9 @@ def _draw_models(
             try:
                 with thread_limit(parameters.n_jobs):
                     models, degenerate = draw_models(
-                        X, family, parameters.sampler, size, stream.child(*path), **columns
-                    )
+                        measured[i].dithered, family, parameters.sampler, size,
+                        stream.child(*path), **columns,
+                    )  # fmt: skip
             except NoModels as error:
                 if len(families) == 1:
                     raise
@@ -168,27 +231,30 @@ class _Scaling:
 
     def __init__(
         self,
-        X: Floats,
+        rows: list[_Rows],
         drawn: list[ModelSet],
         parameters: EmbeddingParameters,
         backend: Backend,
         stream: Stream,
     ) -> None:
-        self.X, self.drawn, self.parameters = X, drawn, parameters
+        self.rows, self.drawn, self.parameters = rows, drawn, parameters
         self.backend, self.stream = backend, stream
         self.models = drawn
         self.sigma, self.source = np.nan, "estimated" if parameters.sigma is None else "given"
         self.bands: list[Bands] | None = None
+        self.measuring: list[Measuring] = []
+        self.ladders: list[Ladder] = []
         self.tables: Tables = [None] * len(drawn)
 
-    def run(self, membership: SampleMembership, keep: bool) -> _Scaling:
-        """Set models, sigma, source, bands and tables."""
+    def run(self, keep: bool) -> _Scaling:
+        """Set models, sigma, source, bands, measuring and tables."""
         parameters = self.parameters
-        if parameters.scale == "fixed" and parameters.weighting == "none":
+        if not parameters.measures_bands:
             with parameters.progress.stage("sigma"):
                 self._set_one_scale(self._rough_sigma)
             return self
-        bands = self._measure(membership, keep)
+        self._choose_ladders()
+        bands = self._measure(keep and not parameters.steps)
         # The family whose bands have the most evidence gives the best estimate of the noise.
         best = max(range(len(bands)), key=lambda i: bands[i].ratio.max())
         if not bands[best].gain.any():
@@ -198,25 +264,66 @@ class _Scaling:
         self.sigma = bands[best].sigma if given is None else given
         if given is not None:
             _warn_if_suspicious(given, bands[best], self.drawn[best])
-        self.models = [
-            replace(
-                models,
-                scale=kernel_scales(each, parameters.scale, given, self.sigma),
-                weight=model_weights(each, parameters.weighting),
-            )
-            for models, each in zip(self.drawn, bands)
-        ]
+        self.models = [self._scaled(models, each) for models, each in zip(self.drawn, bands)]
+        if parameters.steps and self._is_certain(best):
+            self._refine(keep)
         return self
 
-    def _measure(self, membership: SampleMembership, keep: bool) -> list[Bands]:
-        single = len(self.drawn) == 1
-        members = [membership] if single else [sample_membership([each]) for each in self.drawn]
+    def _is_certain(self, family: int) -> bool:
+        """Whether the evidence for structures suffices to refine the models. Without a structure,
+        all models together rank the points best, and so they do for few points in a wide band."""
+        assert self.bands is not None
+        limit = least_ratio(sum(len(each) for each in self.drawn))
+        wide = self.measuring[family].grid.n_wide > 0
+        return bool(self.bands[family].ratio.max() > (2 * limit if wide else limit))
+
+    def _scaled(self, models: ModelSet, bands: Bands) -> ModelSet:
+        """Models with the scales and weights of their bands."""
+        parameters = self.parameters
+        return replace(
+            models,
+            scale=kernel_scales(bands, parameters.scale, parameters.sigma, self.sigma),
+            weight=model_weights(bands, parameters.weighting),
+        )
+
+    def _refine(self, keep: bool) -> None:
+        """Refit, select and bound the models; measure them again."""
+        assert self.bands is not None
+        with self.parameters.progress.stage("refit, selection and bounds of the models"):
+            refined, factors = refine(
+                list(self.models), self.bands, self.rows[0].dithered, self.parameters.steps,
+                self._measured, self.stream.child("refinement"), self.parameters.scale != "fixed",
+            )  # fmt: skip
+        scales = [part.scale for part in refined]
+        self.models = refined
+        bands = self._measure(keep)
+        scaled = [self._scaled(models, each) for models, each in zip(self.models, bands)]
+        self.models = [
+            replace(part, scale=scale, weight=part.weight * factor)
+            for part, scale, factor in zip(scaled, scales, factors)
+        ]
+
+    def _measured(self, family: int, X: Floats, models: ModelSet) -> tuple[ModelSet, Bands]:
+        """The models of a family with the scales and weights of their bands on X."""
+        membership, ladder = sample_membership([models]), self.ladders[family]
+        bands, _ = self.backend.measure_bands(X, models, membership, ladder, False)
+        return self._scaled(models, bands), bands
+
+    def _choose_ladders(self) -> None:
+        for rows, models in zip(self.rows, self.drawn):
+            measuring = rows.measuring(models, self.parameters.n_jobs)
+            self.measuring.append(measuring)
+            self.ladders.append(measuring.ladder(models.family, rows.X, rows.dithered))
+
+    def _measure(self, keep: bool) -> list[Bands]:
+        self.bands, self.tables = [], []
         with self.parameters.progress.stage("width and weight of each model"):
-            measured = [
-                self.backend.measure_bands(self.X, models, samples, keep)
-                for models, samples in zip(self.drawn, members)
-            ]
-        self.bands, self.tables = [each for each, _ in measured], [table for _, table in measured]
+            for rows, models, ladder in zip(self.rows, self.models, self.ladders):
+                bands, table = self.backend.measure_bands(
+                    rows.dithered, models, sample_membership([models]), ladder, keep
+                )
+                self.bands.append(bands)
+                self.tables.append(table)
         return self.bands
 
     def _set_one_scale(self, estimate: Any) -> None:
@@ -228,21 +335,24 @@ class _Scaling:
         ]
 
     def _rough_sigma(self) -> float:
-        sigmas = [rough_sigma(self.X, models, self.stream) for models in self.drawn]
+        sigmas = [
+            rough_sigma(rows.dithered, models, self.stream)
+            for rows, models in zip(self.rows, self.drawn)
+        ]
         known = [sigma for sigma in sigmas if not np.isnan(sigma)]
         return min(known) if known else self._guess_sigma()
 
     def _guess_sigma(self) -> float:
         self.source = "guessed"
-        return fallback_sigma(self.X, self.drawn[0])
+        return fallback_sigma(self.rows[0].X, self.drawn[0])
 
 
 def _warn_if_suspicious(given: float, bands: Bands, models: ModelSet) -> None:
-    agrees = 1 / _SUSPICIOUS_FACTOR <= given / bands.sigma <= _SUSPICIOUS_FACTOR
-    if not agrees and bands.ratio.max() > bands.least_ratio:
+    sigma = strongly_disagrees(given, bands.half_width, bands.ratio)
+    if sigma is not None:
         warn_user(
             f"sigma={given:.3g} was given, but the structures of family {models.family.name!r} in "
-            f"X look as if it were {bands.sigma:.3g}; sigma='auto' uses that."
+            f"X look as if it were {sigma:.3g}; sigma='auto' uses that."
         )
 
 

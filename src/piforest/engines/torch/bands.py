@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..._kernels.bands import NO_BAND
-from ...bands import Bands, BandTable, bands_of, fits_table, widths_of
+from ..._kernels.bands import MAX_WIDTHS, NO_BAND
+from ...bands import Bands, BandTable, bands_of, fits_table, within
+from ...ladder import Ladder
 from ...membership import SampleMembership
 from ...models import ModelSet
 from ...protocols import Floats
@@ -31,7 +32,9 @@ class DeviceBands:
         width = -(-len(models) // ALIGNED) * ALIGNED
         self.models = DeviceModels(models, width, device)
         self.membership = DeviceMembership(membership, np.arange(len(models)), device)
-        self.widths = torch.as_tensor(widths, device=device)
+        # A constant number of widths is compiled once; no residual is below 0.
+        padded = np.pad(widths, (0, MAX_WIDTHS - len(widths)), constant_values=-1.0)
+        self.n_widths, self.widths = len(widths), torch.as_tensor(padded, device=device)
 
     def bins(self, X: Any) -> Any:
         """(r, m) of uint8: the narrowest band of each row of X (r, d); NO_BAND for none, and for
@@ -42,9 +45,9 @@ class DeviceBands:
 
     @explain_out_of_memory
     def counts(self, X: Floats) -> Any:
-        """(15, m) the number of rows in each band, on the host."""
+        """(w, m) the number of rows in each band, on the host."""
         counts: Any = sum(_counts(self.bins(block)) for block in self._blocks(X))
-        return counts.cpu().numpy()
+        return counts.cpu().numpy()[: self.n_widths]
 
     @explain_out_of_memory
     def table(self, X: Floats) -> tuple[Any, Any]:
@@ -59,7 +62,7 @@ class DeviceBands:
             counts = counts + _counts(block_bins)
             bins[start : start + len(block)] = block_bins
             start += len(block)
-        return bins.numpy(), counts.cpu().numpy()
+        return bins.numpy(), counts.cpu().numpy()[: self.n_widths]
 
     def _blocks(self, X: Floats) -> Iterator[Any]:
         size = max(32, min(8192, _BLOCK_BYTES[self.device.type] // (8 * self.n_models)))
@@ -68,32 +71,44 @@ class DeviceBands:
 
 
 def _bins(R: Any, widths: Any) -> Any:
-    """The number of widths that are at least r, minus one; 0 - 1 is 15 in four bits."""
-    within = sum((widths[k] >= R).to(torch.uint8) for k in range(NO_BAND))
-    return (within - 1) & NO_BAND
+    """The number of widths that are at least r, minus one; 0 - 1 is NO_BAND in a byte."""
+    within: Any = sum((widths[k] >= R).to(torch.uint8) for k in range(MAX_WIDTHS))
+    return within - 1
 
 
 def _count(bins: Any) -> Any:
-    """(15, m) of int32: the number of rows in each band."""
-    return torch.stack([(bins == k).sum(dim=0, dtype=torch.int32) for k in range(NO_BAND)])
+    """(18, m) of int32: the number of rows in each band."""
+    return torch.stack([(bins == k).sum(dim=0, dtype=torch.int32) for k in range(MAX_WIDTHS)])
 
 
 _counts = compiled(_count)
 
 
 def measure_bands(
-    X: Floats, models: ModelSet, membership: SampleMembership, device: Any, *, keep: bool
+    X: Floats,
+    models: ModelSet,
+    membership: SampleMembership,
+    ladder: Ladder,
+    device: Any,
+    *,
+    keep: bool,
 ) -> tuple[Bands, BandTable | None]:
     """`piforest.bands.measure_bands` on a device."""
-    widths = widths_of(models.family, X)
-    bands, table = DeviceBands(models, membership, widths, device), None
+    bands, table = DeviceBands(models, membership, ladder.widths, device), None
+    null_inside = _null_inside(bands, ladder)
     if keep and fits_table(len(X), len(models)):
-        table = BandTable(widths, *bands.table(X))
+        table = BandTable(ladder, *bands.table(X), null_inside)
     counts = bands.counts(X) if table is None else table.counts
-    return bands_of(counts, widths, models, models.family.codimension(X.shape[1])), table
+    return bands_of(counts, null_inside, ladder, models, X), table
 
 
-def band_table(X: Floats, models: ModelSet, membership: SampleMembership, device: Any) -> BandTable:
+def band_table(
+    X: Floats, models: ModelSet, membership: SampleMembership, ladder: Ladder, device: Any
+) -> BandTable:
     """The bands of all points and their counts, on the host."""
-    widths = widths_of(models.family, X)
-    return BandTable(widths, *DeviceBands(models, membership, widths, device).table(X))
+    bands = DeviceBands(models, membership, ladder.widths, device)
+    return BandTable(ladder, *bands.table(X), _null_inside(bands, ladder))
+
+
+def _null_inside(bands: DeviceBands, ladder: Ladder) -> Any:
+    return None if ladder.null is None else within(bands.counts(ladder.null))

@@ -14,6 +14,7 @@ from ..._validation import check_tensor
 from ...bands import Bands, BandTable
 from ...fitted import FittedEmbedding, FittedForest
 from ...forest import PooledForest
+from ...ladder import Ladder
 from ...membership import SampleMembership
 from ...models import ModelSet
 from ...protocols import Floats
@@ -44,12 +45,19 @@ class TorchEngine(LocalEngine):
         check_tensor(X, estimator.n_features_in_)
 
     def measure_bands(
-        self, X: Floats, models: ModelSet, membership: SampleMembership, keep: bool
+        self,
+        X: Floats,
+        models: ModelSet,
+        membership: SampleMembership,
+        ladder: Ladder,
+        keep: bool,
     ) -> tuple[Bands, BandTable | None]:
-        return bands.measure_bands(X, models, membership, self.device, keep=keep)
+        return bands.measure_bands(X, models, membership, ladder, self.device, keep=keep)
 
-    def band_table(self, X: Floats, models: ModelSet, membership: SampleMembership) -> BandTable:
-        return bands.band_table(X, models, membership, self.device)
+    def band_table(
+        self, X: Floats, models: ModelSet, membership: SampleMembership, ladder: Ladder
+    ) -> BandTable:
+        return bands.band_table(X, models, membership, ladder, self.device)
 
     def embed(self, embedding: FittedEmbedding, X: Floats) -> Iterator[SparseRows]:
         models = DevicePreferences(embedding, False, self.device)

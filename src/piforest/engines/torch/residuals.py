@@ -14,6 +14,7 @@ import torch
 
 from ..._registry import overrides_consistently
 from ..._validation import warn_user
+from ...bounds import CELLS, CELLS_2D
 from ...families._formula import prepared_params
 from ...models import ModelSet
 from ...residuals import residual_blocks
@@ -30,6 +31,14 @@ class DeviceModels:
             last = np.repeat(prepared[-1:], width - len(prepared), axis=0)
             columns = np.ascontiguousarray(np.concatenate([prepared, last]).T)
             self.theta = torch.as_tensor(columns, device=device)
+        self.bounds: Any = None
+        if self.has_formula and models.bounds is not None:
+            at = np.minimum(np.arange(width), len(models) - 1)
+            bounds = models.bounds[at]
+            arrays = bounds.low.T, bounds.size.T, bounds.cells
+            self.bounds = [
+                torch.as_tensor(np.ascontiguousarray(each), device=device) for each in arrays
+            ]
 
     @property
     def has_formula(self) -> bool:
@@ -40,6 +49,10 @@ class DeviceModels:
 
         step: a module-level or cached function, so that its compiled form is found again.
         """
+        if self.has_formula and self.bounds is not None:
+            return fused_bounded(cast(Hashable, self.family), step)(
+                X, self.theta, *self.bounds, *others
+            )
         if self.has_formula:
             return fused(cast(Hashable, self.family), step)(X, self.theta, *others)
         return step(self._host_residuals(X), *others)
@@ -59,6 +72,25 @@ def fused(family: Any, step: Any) -> Any:
     def function(X: Any, theta: Any, *others: Any) -> Any:
         x = [X[:, c, None] for c in range(X.shape[1])]
         return step(family.formula(x, [theta[k] for k in range(len(theta))], torch), *others)
+
+    return compiled(function)
+
+
+@lru_cache(maxsize=128)
+def fused_bounded(family: Any, step: Any) -> Any:
+    """`fused` for bounded models: residuals outside the bounds (low, size, cells) are infinite."""
+
+    def function(X: Any, theta: Any, low: Any, size: Any, cells: Any, *others: Any) -> Any:
+        x = [X[:, c, None] for c in range(X.shape[1])]
+        columns = [theta[k] for k in range(len(theta))]
+        b = CELLS if cells.shape[1] == CELLS else CELLS_2D
+        cell: Any = 0
+        for axis, value in enumerate(family.chart(x, columns, torch)):
+            t = (value - low[axis]) / size[axis] * b
+            cell = cell * b + torch.where(t >= 1.0, t.clamp(max=b - 1), 0.0).to(torch.int64)
+        inside = cells.expand(len(X), -1, -1).gather(2, cell[:, :, None])[:, :, 0]
+        R = torch.where(inside, family.formula(x, columns, torch), torch.inf)
+        return step(R, *others)
 
     return compiled(function)
 

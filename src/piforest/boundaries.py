@@ -1,0 +1,119 @@
+"""Where a structure ends: how far from it a point may lie and still belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .families import extent, layout_of
+from .ladder import WIDTHS
+from .noise import robust_sigma
+from .protocols import Bools, Floats
+from .structures import Structure
+
+# A structure ends between 2 and 4.5 of its sigmas.
+_FIRST, _LAST, _MOST_HALF_WIDTHS = 2.0, 4.5, 3.0
+# The end of a structure that is too wide for a background beside it.
+_WIDE = 4.0
+# Outward, each shell is wider by this factor, a third of an octave.
+_SHELL = 2.0 ** (1 / 3)
+# A shell belongs to the structure if it is denser than the background by this factor.
+_DENSER = 2.0
+# A heap is wider than the other structures by this factor, and fills about as many cells of its
+# width as two heaps of points do, each of this many cells along every direction.
+_WIDER, _HEAP_CELLS = 2.5, 5.5
+
+
+class Boundaries:
+    """The structures of the points X that are no heaps, and where each of them ends."""
+
+    def __init__(self, X: Floats, structures: Sequence[Structure]) -> None:
+        R = _residuals(X, structures)
+        heaps = _heaps(X, R, structures)
+        self.structures = [each for each, heap in zip(structures, heaps) if not heap]
+        R = R[:, ~heaps]
+        self.half_widths = np.array([each.half_width for each in self.structures])
+        nearest = np.argmin(R / self.half_widths, axis=1) if self.structures else np.empty(0)
+        self.ends = np.array([
+            _end(R[nearest == k, k], each, X) for k, each in enumerate(self.structures)
+        ])  # fmt: skip
+        """(s,) the distance at which the points of each structure end"""
+        room = np.array([_widest(each, X) for each in self.structures])
+        self.wide = self.ends >= _WIDE / _FIRST * room / 4
+        """(s,) which are too wide for a background beside them"""
+
+    def beyond(self, X: Floats) -> Bools:
+        """(n,) which rows lie beyond the end of every structure."""
+        return np.asarray(np.all(_residuals(X, self.structures) > self.ends, axis=1))
+
+    def far(self, X: Floats) -> Bools:
+        """(n,) which rows lie beyond the end of every structure, or three half-widths from it."""
+        limits = np.minimum(self.ends, _MOST_HALF_WIDTHS * self.half_widths)
+        return np.asarray(np.all(_residuals(X, self.structures) > limits, axis=1))
+
+
+def _residuals(X: Floats, structures: Sequence[Structure]) -> Floats:
+    """(n, s)"""
+    return np.column_stack([np.empty((len(X), 0)), *(each.residuals(X) for each in structures)])
+
+
+def _widest(structure: Structure, X: Floats) -> float:
+    """The half-width of the widest band with a background."""
+    return float(WIDTHS[0] * extent(structure.family, X))
+
+
+def _end(r: Floats, structure: Structure, X: Floats) -> float:
+    """Where the density of the residuals r falls to that of the background.
+
+    r: of the points that are nearer to this structure than to others. The background is the lower
+    density of the two outermost octaves of the widest band.
+    """
+    c = structure.family.codimension(X.shape[1])
+    sigma = robust_sigma(r, structure.half_width, c)
+    widest = _widest(structure, X)
+    ordered = np.sort(r)
+
+    def density(low: float, high: float) -> float:
+        low_rank, high_rank = np.searchsorted(ordered, [low, high], side="right")
+        return float((high_rank - low_rank) / (high**c - low**c))
+
+    if _FIRST * sigma >= widest / 4:
+        return _WIDE * sigma
+    background = min(density(widest / 4, widest / 2), density(widest / 2, widest))
+    end, last = _FIRST * sigma, _LAST * sigma
+    while end < last:
+        following = min(end * _SHELL, last)
+        shell = density(end, following)
+        if shell == 0 or shell < _DENSER * background:
+            break
+        end = following
+    return end
+
+
+def _heaps(X: Floats, R: Floats, structures: Sequence[Structure]) -> Bools:
+    """(s,) which structures of points are heaps of points with a model through them."""
+    found = np.zeros(len(structures), np.bool_)
+    if len(structures) < 2:
+        return found
+    widths = np.array([each.half_width for each in structures])
+    nearest = np.argmin(R / widths, axis=1)
+    for k, each in enumerate(structures):
+        dimension = X.shape[1] - each.family.codimension(X.shape[1])
+        if layout_of(each.family).kind != "points" or dimension < 1:
+            continue
+        if widths[k] >= _WIDER * np.median(np.delete(widths, k)):
+            core = X[(nearest == k) & (R[:, k] <= widths[k])]
+            found[k] = _cells(core, 2 * widths[k]) < 2 * _HEAP_CELLS**dimension
+    return found
+
+
+def _cells(points: Floats, side: float) -> float:
+    """The effective number of cells of a grid that the points fill: if they were spread evenly
+    over that many cells, as many pairs of points would share a cell."""
+    if len(points) < 2:
+        return 0.0
+    cells = np.floor((points - points.min(axis=0)) / side).astype(np.int64)
+    counts = np.unique(cells, axis=0, return_counts=True)[1]
+    pairs = np.sum(counts * (counts - 1))
+    return float(len(points) * (len(points) - 1) / max(1, pairs))

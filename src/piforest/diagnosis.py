@@ -1,0 +1,248 @@
+"""Diagnosis: what to know about the data and a result before trusting it.
+
+>>> from piforest import PreferenceIsolationForest
+>>> from piforest.datasets import make_lines
+>>> X = make_lines(1, noise=0.01, anomaly_share=0.0, random_state=0).data
+>>> detector = PreferenceIsolationForest("line", random_state=0).fit(X)
+>>> [finding.code for finding in detector.diagnosis_]
+['one_structure']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .families import extent, layout_of
+from .fitted import FittedForest
+from .ladder import WIDE_WIDTHS
+from .membership import first_occurrences
+from .protocols import Floats, ModelFamily
+from .structures import Structure
+from .units import unequal_ranges
+
+__all__ = ["Finding", "diagnose"]
+
+# Fewer points than this many for each point of a minimal sample are too few.
+_POINTS_PER_SAMPLE_POINT = 10
+# The share of repeated rows, or of matches that share a point, that is worth a word.
+_REPEATED = 0.05
+_HOLDS_ALL = 0.98
+# Labels that agree less than this, as F1, with the points beyond all structures are doubtful.
+_GOOD_AGREEMENT = 0.7
+# A step of a column is worth a word if it is larger than this share of sigma.
+_COARSE = 0.5
+_END = 1.001  # a factor for comparing widths
+_LISTED = 4
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding about the data or the result.
+
+    Attributes
+    ----------
+    code : str
+        A short name that does not change between versions: "no_structure", "one_structure",
+        "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
+        "many_to_one", "repeated_rows" or "scores_overlap". Later versions may add others.
+    text : str
+        What was found, in one sentence.
+    advice : str
+        What can be done about it, in one sentence.
+
+    Examples
+    --------
+    >>> from piforest.diagnosis import Finding
+    >>> print(Finding("too_few_points", "There are 9 points.", "Collect more."))
+    There are 9 points. Collect more.
+    """
+
+    code: str
+    text: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.advice}"
+
+
+def diagnose(
+    fitted: FittedForest,
+    structures: Sequence[Structure],
+    *,
+    found: bool,
+    names: Sequence[str] | None = None,
+    steps: Floats | None = None,
+    disagreement: float | None = None,
+    agreement: float = 1.0,
+) -> list[Finding]:
+    """List what is known about the data and the result of a fit.
+
+    Detectors call this: see their `diagnosis_`.
+
+    Parameters
+    ----------
+    fitted : FittedForest
+        The fitted value, with models of structures.
+    structures : sequence of Structure
+        The structures of the data.
+    found : bool
+        Whether any structure is significant.
+    names : sequence of str or None, default=None
+        The names of the columns.
+    steps : ndarray of shape (d,) or None, default=None
+        The step that each column is rounded to, 0 for none.
+    disagreement : float or None, default=None
+        The sigma that the data suggest, if they contradict the one that was given.
+    agreement : float, default=1.0
+        The F1 score of the automatic labels, a threshold on the score, against the points that
+        distances to the structures and scores together call anomalous.
+
+    Returns
+    -------
+    list of Finding
+        The most important first; empty if there is nothing to say.
+
+    Examples
+    --------
+    >>> from piforest import PreferenceIsolationForest
+    >>> from piforest.datasets import make_lines
+    >>> X = make_lines(4, noise=0.01, anomaly_share=0.3, random_state=0).data
+    >>> PreferenceIsolationForest("line", random_state=0).fit(X).diagnosis_
+    []
+    """
+    if fitted.embedding is None:
+        raise ValueError("a forest without models of structures has no diagnosis.")
+    families = [models.family for models in fitted.embedding.models]
+    X, sigma = fitted.points, fitted.embedding.sigma
+    columns = [f"column {k}" for k in range(X.shape[1])] if names is None else list(names)
+    return [
+        *_about_structures(fitted, families, found, structures),
+        *_about_labels(agreement),
+        *_about_units(families, X, names),
+        *_about_steps(steps, sigma, columns),
+        *_about_widths(X, structures),
+        *_about_a_given_sigma(sigma, disagreement),
+        *_about_repetitions(families, X),
+    ]
+
+
+def _about_structures(
+    fitted: FittedForest, families: list[ModelFamily], found: bool, structures: Sequence[Structure]
+) -> Iterator[Finding]:
+    X, names = fitted.points, _names(families)
+    size = min(family.sample_size(X.shape[1]) for family in families)
+    few = fitted.n_training < _POINTS_PER_SAMPLE_POINT * size
+    if not found:
+        yield Finding(
+            "no_structure",
+            f"No {names} stands out from chance in {len(X):,} points: the scores say which points "
+            "are isolated, not which are anomalous.",
+            "Try another family, check that the columns are the right ones, or add points; "
+            "contamination flags a share of the points nevertheless.",
+        )
+    if few:
+        yield Finding(
+            "too_few_points",
+            f"There are {fitted.n_training} points, and {size} of them determine a {names}: chance "
+            "and structure are hard to tell apart.",
+            f"Use at least {_POINTS_PER_SAMPLE_POINT * size} points, or a family with fewer "
+            "parameters.",
+        )
+    if len(structures) == 1 and structures[0].support >= _HOLDS_ALL * len(fitted.subset):
+        share = 100 * structures[0].support / len(fitted.subset)
+        yield Finding(
+            "one_structure",
+            f"One {structures[0].family.name} holds {share:.3g} % of the points, with a sigma of "
+            f"{structures[0].sigma:.3g}.",
+            "If you expect several structures or anomalies, check the units of the columns, or "
+            "pass sigma.",
+        )
+
+
+def _about_labels(agreement: float) -> Iterator[Finding]:
+    if agreement < _GOOD_AGREEMENT:
+        yield Finding(
+            "scores_overlap",
+            "Many points beyond all structures score like points on them, as anomalies do that are "
+            f"close together: the automatic labels find them with an F1 of about {agreement:.2f}.",
+            "Compare the distances to structures_, which explain gives for each point.",
+        )
+
+
+def _about_units(
+    families: list[ModelFamily], X: Floats, names: Sequence[str] | None
+) -> Iterator[Finding]:
+    found = unequal_ranges(families, X)
+    if found is not None:
+        yield Finding("units_differ", found.text(names), found.advice)
+
+
+def _about_steps(steps: Floats | None, sigma: float, names: list[str]) -> Iterator[Finding]:
+    """Columns that are rounded to steps that are not small against sigma."""
+    coarse = [] if steps is None else np.flatnonzero(steps > _COARSE * sigma).tolist()
+    if steps is not None and coarse:
+        listed = ", ".join(f"{names[k]} to {steps[k]:.3g}" for k in coarse[:_LISTED])
+        more = f" and {len(coarse) - _LISTED} more" if len(coarse) > _LISTED else ""
+        yield Finding(
+            "rounded_columns",
+            f"Values are rounded, {listed}{more}: noise below a step cannot be seen.",
+            "Use values with more digits if there are any.",
+        )
+
+
+def _about_widths(X: Floats, structures: Sequence[Structure]) -> Iterator[Finding]:
+    """Structures with the narrowest or the widest half-width that is tried."""
+    grids = [extent(each.family, X) * WIDE_WIDTHS for each in structures]
+    narrow = sum(s.half_width <= grid.min() * _END for s, grid in zip(structures, grids))
+    wide = sum(s.half_width >= grid.max() / _END for s, grid in zip(structures, grids))
+    for count, which, how, advice in (
+        (narrow, "narrowest", "smaller", "Look for rounded, repeated or exact values."),
+        (wide, "widest", "larger", "Pass sigma if you know the noise."),
+    ):
+        if count:
+            yield Finding(
+                "sigma_at_limit",
+                f"{count} of {len(structures)} structures have the {which} half-width that is "
+                f"tried: their noise may be {how} than reported.",
+                advice,
+            )
+
+
+def _about_a_given_sigma(sigma: float, disagreement: float | None) -> Iterator[Finding]:
+    if disagreement is not None:
+        yield Finding(
+            "sigma_disagrees",
+            f"sigma = {sigma:.3g} was given, but the structures in the data look as if it were "
+            f"{disagreement:.3g}.",
+            "sigma='auto' uses the estimate.",
+        )
+
+
+def _about_repetitions(families: list[ModelFamily], X: Floats) -> Iterator[Finding]:
+    everything = np.ones(len(X), np.bool_)
+    repeated = 1 - float(np.mean(first_occurrences(X, (), everything)))
+    if repeated > _REPEATED:
+        yield Finding(
+            "repeated_rows",
+            f"{100 * repeated:.3g} % of the rows repeat others exactly; equal rows count once as "
+            "evidence.",
+            "Remove repeated rows if they are copies.",
+        )
+    views = next((layout_of(family).views for family in families if layout_of(family).views), ())
+    if views:
+        shared = 1 - float(np.mean(first_occurrences(X, views, everything))) - repeated
+        if shared > _REPEATED:
+            yield Finding(
+                "many_to_one",
+                f"{100 * shared:.3g} % of the matches share a point of a view with others; such "
+                "matches count once as evidence.",
+                "Keep only the best match of each point, as mutual=True in "
+                "piforest.vision.match_images does.",
+            )
+
+
+def _names(families: list[ModelFamily]) -> str:
+    return " or ".join(family.name.replace("_", " ") for family in families)

@@ -1,0 +1,51 @@
+"""Choose the half-widths of a family: narrow or wide, by evidence on some rows and models."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._kernels.bands import NO_BAND
+from .._random import Stream, choose
+from ..bands import BandTable, full_band_table
+from ..families import extent
+from ..ladder import N_WIDE, WIDE_WIDTHS, WIDTHS, Grid, Ladder, ladder_of
+from ..membership import sample_membership
+from ..models import ModelSet
+from ..protocols import Floats
+from ..resolution import DitherEffect
+from ..structures import BandCounts, evidence_rows, greedy
+
+_ROWS, _MODELS = 1000, 1000
+# Wide bands must explain the data better by this factor: several neighbouring structures are also
+# one wide band, but with less evidence.
+_MUCH_BETTER = 2.0
+_REACH = 2.0
+
+
+def choose_grid(
+    X: Floats, models: ModelSet, stream: Stream, effect: DitherEffect | None, n_jobs: int | None
+) -> Grid:
+    """The half-widths for the rows X and the models drawn from them."""
+    size = extent(models.family, X)
+    some, few = X[choose(stream.child("rows"), len(X), _ROWS)], models.first(_MODELS)
+    grid = Grid(np.asarray(size * WIDE_WIDTHS), N_WIDE)
+    ladder = ladder_of(models.family, some, grid, stream.child("null"), effect)
+    table = full_band_table(some, few, sample_membership([few]), ladder, n_jobs)
+    wide, narrow = (_evidence(some, few, each) for each in (table, _without_wide(table)))
+    return grid if wide > _MUCH_BETTER * narrow else Grid(np.asarray(size * WIDTHS))
+
+
+def _evidence(X: Floats, models: ModelSet, table: BandTable) -> float:
+    """The log-likelihood ratio of all structures that greedy selection finds."""
+    bands = [BandCounts(X, models, table)]
+    found = greedy(bands, evidence_rows(bands, np.ones(len(X), np.bool_)), _REACH)
+    return sum(each.log_ratio for each in found)
+
+
+def _without_wide(table: BandTable) -> BandTable:
+    """The table without the widths that only a wide grid has."""
+    n = len(WIDE_WIDTHS) - len(WIDTHS)
+    ladder, bins, counts = table.ladder, table.bins, table.counts
+    narrow = Ladder(Grid(ladder.widths[n:]), None, ladder.effect)
+    inside = (bins != NO_BAND) & (bins >= n)
+    return BandTable(narrow, np.where(inside, bins - n, NO_BAND).astype(np.uint8), counts[n:])

@@ -1,0 +1,84 @@
+"""Columns whose units seem to differ, for families whose distances mix the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ._validation import warn_user
+from .families import layout_of
+from .protocols import Floats, ModelFamily
+from .structures import Structure
+
+# Columns whose ranges differ by more than this factor are likely to have different units.
+_FACTOR = 30.0
+_RANGE = (1, 99)  # percentiles
+# A band with this half-width, as a share of the range of a column, ignores the column. The whole
+# range counts: a floor with a few points far above it is a structure, although it is thin.
+_IGNORES = 0.25
+
+
+class UnequalRanges(NamedTuple):
+    """Two columns with very different ranges, which distances mix."""
+
+    wide: int
+    narrow: int
+    factor: float
+
+    def text(self, names: Sequence[str] | None) -> str:
+        """A sentence with the names of the columns, or their numbers."""
+        wide, narrow = (
+            f"column {k}" if names is None else str(names[k]) for k in (self.wide, self.narrow)
+        )
+        return f"{wide} varies {self.factor:.3g} times as much as {narrow}, and distances mix both."
+
+    @property
+    def advice(self) -> str:
+        return (
+            "If their units differ, scale the columns before the fit, as RobustScaler of "
+            "scikit-learn does."
+        )
+
+
+def unequal_ranges(families: Sequence[ModelFamily], X: Floats) -> UnequalRanges | None:
+    """The columns that differ most, if any two do that distances mix.
+
+    Residuals that scale with the data mix the columns of each view; those of a table are in the
+    unit of the target. Other families are custom and may measure columns separately. Constant
+    columns do not count.
+    """
+    found = []
+    for family in families:
+        layout = layout_of(family)
+        if layout.kind == "table" or not {"rotation", "scale"} & set(family.symmetries):
+            continue
+        d = 3 if layout.kind == "oriented points" else X.shape[1]
+        for group in layout.views or (tuple(range(d)),):
+            columns = list(group)
+            low, high = np.percentile(X[:, columns], _RANGE, axis=0)
+            ranges = high - low
+            wide, narrow = np.argmax(ranges), np.argmin(np.where(ranges > 0, ranges, np.inf))
+            if ranges[wide] > _FACTOR * ranges[narrow] > 0:
+                factor = float(ranges[wide] / ranges[narrow])
+                found.append(UnequalRanges(columns[wide], columns[narrow], factor))
+    return max(found, key=lambda each: each.factor, default=None)
+
+
+def warn_of_units(families: Sequence[ModelFamily], X: Floats, names: Sequence[str] | None) -> None:
+    """Warn if the units of columns of the training rows seem to differ."""
+    found = unequal_ranges(families, X)
+    if found is not None:
+        warn_user(f"{found.text(names)} {found.advice}")
+
+
+def hide_structures(
+    families: Sequence[ModelFamily], X: Floats, structures: Sequence[Structure]
+) -> bool:
+    """Whether units seem to differ and every structure ignores the narrow column."""
+    found = unequal_ranges(families, X)
+    if found is None or not structures:
+        return False
+    narrowest = min(each.half_width for each in structures)
+    return bool(narrowest >= _IGNORES * np.ptp(X[:, found.narrow]))
