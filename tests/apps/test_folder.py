@@ -148,7 +148,7 @@ def test_rows_that_lack_numbers_fail_their_file_or_are_skipped(client, detector,
     holes.to_parquet(source / "part1.parquet", row_group_size=150, index=False)
     report = run(detector, source, client)
     assert "row 251 of column 'b' has no number" in report.failed["part1.parquet"]
-    report = run(detector, source, client, drop_missing=True)
+    report = run(detector, source, client, skip_missing=True)
     assert report.done == ["part1.parquet"]
     assert report.counts.skipped == 1
     # The others lack no number: the option has no effect.
@@ -407,3 +407,45 @@ def test_a_worker_that_runs_out_of_memory_fails_its_file_with_the_way_out(
             report = run(detector, source, client)
     assert not report.failed
     check(tmp_path / "out", table, detector)
+
+
+@pytest.fixture
+def finished(detector, table, source):
+    """Outputs of all files, written without a cluster; the model of `run` is "m"."""
+    out = source.parent / "out"
+    job = _folder._Job(source, out, ["a", "b"], "m", float(detector.threshold_), False, False)
+    scores = detector.anomaly_score(table[["a", "b"]])
+    for name, rows in FILES.items():
+        stamp = job.stamp(source / name)
+        _folder.write_scores(source / name, out / name, stamp, job.threshold, [scores[rows]])
+    return out
+
+
+def skipped_and_failed(detector, source):
+    out = source.parent / "out"
+    report = score_folder(detector, source, out, no_cluster, ["a", "b"], model="m")
+    return sorted(report.skipped), report.failed
+
+
+def test_an_input_that_changed_after_its_output_was_written_is_named(detector, source, finished):
+    assert skipped_and_failed(detector, source) == (sorted(FILES), {})
+    later, longer = source / "part1.parquet", source / "part2.parquet"
+    state = later.stat()
+    os.utime(later, ns=(state.st_atime_ns, state.st_mtime_ns + 1))
+    # Another size, but the same time.
+    state = longer.stat()
+    pd.read_parquet(longer).iloc[:-1].to_parquet(longer, index=False)
+    os.utime(longer, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert longer.stat().st_size != state.st_size
+    skipped, failed = skipped_and_failed(detector, source)
+    assert skipped == ["day=2/part0.parquet", "part3.parquet"]
+    assert sorted(failed) == ["part1.parquet", "part2.parquet"]
+    assert all("already exists, from other data" in reason for reason in failed.values())
+
+
+def test_a_score_equal_to_the_threshold_is_no_anomaly(table, source, tmp_path):
+    scores, target = np.linspace(0, 1, 400), tmp_path / "out.parquet"
+    path = source / "day=2" / "part0.parquet"
+    counts = _folder.write_scores(path, target, {}, scores[300], [scores[:200], scores[200:]])
+    assert counts == (400, 0, 99)
+    assert pd.read_parquet(target)["anomaly"].sum() == 99

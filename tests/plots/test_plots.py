@@ -204,7 +204,7 @@ MODELS = {
 def test_the_outline_of_a_model_lies_on_it_and_within_the_points(name):
     params, d = MODELS[name]
     rows = np.random.default_rng(0).uniform(size=(60, d))
-    model = Structure(get_family(name), np.array(params), 0.1, 9.0, np.arange(7))
+    model = Structure(get_family(name), np.array(params), 0.1, 9.0, np.arange(7), 0.05)
     ax = plot_structures(rows, [model])
     assert len(ax.lines) > 0
     for line in ax.lines:
@@ -283,6 +283,34 @@ def test_matches_above_a_threshold_are_red_and_stand_out():
     assert np.array_equal(red > blue, flagged)
     for values in (np.array(lines.get_linewidths()), lines.get_alpha()):
         assert values[flagged].min() > values[~flagged].max()
+
+
+def test_many_matches_are_points_and_lines_are_few():
+    rng = np.random.default_rng(0)
+    many = rng.uniform(0, 100, (10_000, 4))
+    labels, scores = np.arange(10_000) % 11 - 1, rng.uniform(size=10_000)
+    ax = plot_matches(None, many, scores, threshold=0.9, motions=labels)
+    again = plot_matches(None, many, scores, threshold=0.9, motions=labels)
+    lines = [each.get_segments() for each in ax.collections if hasattr(each, "get_segments")]
+    assert sum(map(len, lines)) < 250
+    for one, other in zip(lines, (e for e in again.collections if hasattr(e, "get_segments"))):
+        assert np.array_equal(one, other.get_segments())
+    points = sum(len(each.get_offsets()) for each in ax.collections if len(each.get_offsets()) > 1)
+    assert points == 20_000
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    flagged = int((scores > 0.9).sum())
+    assert names[-1] == f"anomalies: {flagged:,} (lines for 60)"
+    assert names[-2] == "and 2 more"
+    assert names[1].startswith("motion 0: 8")
+    with pytest.raises(ValueError, match=r"motions must be integers .* with a threshold"):
+        plot_matches(None, many, scores, motions=labels)
+
+
+def test_colours_of_matches_span_the_scores_that_occur():
+    lines = plot_matches(None, MATCHES, SCORES, threshold=0.6).collections[0]
+    assert lines.get_clim() == (SCORES.min(), SCORES.max())
+    kept = plot_matches(None, MATCHES, SCORES, threshold=2.0).collections[0]
+    assert kept.norm.vmin < kept.norm.vcenter < kept.norm.vmax
 
 
 def test_images_of_different_sizes_are_drawn_side_by_side():

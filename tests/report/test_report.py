@@ -82,7 +82,7 @@ def test_the_summary_has_the_results(write, lines):
         f"Threshold {detector.threshold_:.4f} chosen automatically",
         f"Sigma {detector.sigma_:.4g} estimated",
         f"Structures {len(detector.structures_)} line",
-        "Models 1,000",
+        f"Models {detector.n_models_} of 1,000 drawn",
         "Time 1.5 s",
         "a.csv · 2024-05-06",
         "piforest x",
@@ -105,6 +105,18 @@ def test_a_threshold_that_was_set_by_hand_is_not_called_automatic(write, lines, 
     assert "contamination 5 %" in plain(write(detector.set_contamination(0.05))[0])
 
 
+def test_a_page_without_structure_says_so_in_the_headline_and_a_banner(write, lines):
+    X = np.random.default_rng(0).uniform(size=(90, 2))
+    with pytest.warns(UserWarning, match="no point is flagged"):
+        detector, _ = fitted(X=X)
+    page, _ = write(detector, X)
+    assert 'No line was found. <b id="flagged">0</b> of 90 points are flagged' in page
+    assert "flags nothing: no structure was found" in page
+    assert '<section class="banner"' in page
+    assert html.escape(detector.diagnosis_[0].advice) in page
+    assert '<section class="banner"' not in write(*lines)[0]
+
+
 def test_the_most_anomalous_rows_have_the_explanation_of_the_detector(write, lines):
     detector, X = lines
     rows = np.arange(len(X)) * 2 + 10
@@ -122,9 +134,10 @@ def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, lines):
     text, _ = write()
     assert '<tr class="kept">' not in text
     assert "p is the probability that a point of no structure scores as low" in plain(text)
-    text, _ = write(detector.set_threshold((scores[-7] + scores[-8]) / 2))
-    assert text.count('<tr class="kept">') == 13
-    assert "Only the first 7 are above it" in plain(text)
+    above = max(k for k in range(1, 20) if scores[-k] > scores[-k - 1])
+    text, _ = write(detector.set_threshold((scores[-above] + scores[-above - 1]) / 2))
+    assert text.count('<tr class="kept">') == 20 - above
+    assert f"Only the first {above} are above it" in plain(text)
     assert "None of these rows is above it" in plain(write(detector.set_threshold(1.0))[0])
 
 

@@ -78,8 +78,8 @@ def test_the_error_of_perfect_structures_is_zero():
     y = np.array([1, 1, 2, 2, 0])
     assert beyond._misclassified(Perfect, X, y) == (0.0, 0.0)
     assert beyond._misclassified(Perfect, X, np.array([1, 1, 1, 2, 0])) == (pytest.approx(0.2), 0.0)
-    assert beyond._f1(y == 0, y == 0) == 1.0
-    assert beyond._best_f1(y == 0, np.array([0.1, 0.2, 0.3, 0.9, 0.5])) == pytest.approx(2 / 3)
+    assert beyond.f1(y == 0, y == 0) == 1.0
+    assert beyond.best_f1(y == 0, np.array([0.1, 0.2, 0.3, 0.9, 0.5])) == pytest.approx(2 / 3)
 
 
 def artificial(runs=3):

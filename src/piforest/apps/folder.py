@@ -68,7 +68,7 @@ def score_folder(
     names: Sequence[str],
     *,
     model: str,
-    drop_missing: bool = False,
+    skip_missing: bool = False,
     force: bool = False,
     watch: Callable[[Report], None] = lambda report: None,
 ) -> Report:
@@ -80,7 +80,7 @@ def score_folder(
     others.
 
     client: returns the client of the cluster, called if there are files to score; names: the
-    columns to score; model: an identifier of the model, stored in the files; drop_missing: do
+    columns to score; model: an identifier of the model, stored in the files; skip_missing: do
     not score rows that lack a number, else their file fails; watch: called with the report
     after each file.
     """
@@ -88,7 +88,7 @@ def score_folder(
     if source.resolve() in (out.resolve(), *out.resolve().parents):
         raise ValueError(f"the output folder must be outside of {source}, got {out}.")
     threshold = float(detector.threshold_)
-    job = _Job(source, out, list(names), model, threshold, drop_missing, force)
+    job = _Job(source, out, list(names), model, threshold, skip_missing, force)
     return _Run(detector, job, files, watch).all(client)
 
 
@@ -101,7 +101,7 @@ class _Job:
     names: list[str]
     model: str
     threshold: float
-    drop_missing: bool
+    skip_missing: bool
     force: bool
 
     def stamp(self, path: Path) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class _Job:
             "model": self.model,
             "columns": self.names,
             "threshold": self.threshold,
-            "drop_missing": self.drop_missing,
+            "skip_missing": self.skip_missing,
             "source": [state.st_size, state.st_mtime_ns],
         }
 
@@ -197,7 +197,7 @@ class _Run:
         """Submit the tasks of one file."""
         job, path, target = self.job, self.job.source / file.name, self.job.out / file.name
         parts = [(at, k) for at, size in enumerate(file.sizes) for k in range(0, size, TASK_ROWS)]
-        task = partial(score_rows, path, job.names, job.drop_missing, TASK_ROWS)
+        task = partial(score_rows, path, job.names, job.skip_missing, TASK_ROWS)
         scores = [client.submit(task, *part, model, pure=False) for part in parts]
         # Files in progress are finished first.
         return client.submit(
@@ -221,7 +221,7 @@ class _Run:
 def score_rows(
     path: Path,
     names: list[str],
-    drop_missing: bool,
+    skip_missing: bool,
     rows: int,
     group: int,
     start: int,
@@ -231,7 +231,7 @@ def score_rows(
     that lack a number."""
     table = parquet.read_group(path, group, start, rows, names)
     X = table.numbers(names)
-    if not drop_missing:
+    if not skip_missing:
         table.check_complete(names)
     scored = ~np.isnan(X).any(axis=1)
     scores = np.full(len(X), np.nan)
@@ -275,8 +275,8 @@ def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
         found = json.loads(metadata.get(_STAMP, b"null"))
     except ValueError:
         found = None
-    # A file that was finished without drop_missing lacks no number: the option has no effect.
-    if found not in (stamp, {**stamp, "drop_missing": False}):
+    # A file that was finished without skip_missing lacks no number: the option has no effect.
+    if found not in (stamp, {**stamp, "skip_missing": False}):
         raise FileExistsError(
             f"{target} already exists, from other data, another model or other settings; --force "
             "overwrites it."

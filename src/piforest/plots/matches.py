@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..protocols import Floats
 from ..typing import RowsLike
 from . import _common as common
+from ._motions import draw_motions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,10 +27,11 @@ def plot_matches(
     *,
     truth: bool = False,
     threshold: float | None = None,
+    motions: ArrayLike | None = None,
     title: str = "",
     colorbar: bool = True,
 ) -> Axes:
-    """Draw two images side by side, with their matches coloured by anomaly score.
+    """Draw two images side by side, with their matches coloured by anomaly score or by motion.
 
     Parameters
     ----------
@@ -45,8 +47,12 @@ def plot_matches(
     truth : bool, default=False
         Whether `values` are labels.
     threshold : float or None, default=None
-        Colour scores blue below the threshold and red above it, with strong lines. None spreads
-        the colours over the middle 96 % of the scores.
+        Colour scores blue below the threshold and red above it, with strong lines, over the
+        scores that occur. None spreads the colours over the middle 96 % of the scores.
+    motions : array-like of int of shape (n,) or None, default=None
+        The motion of each match, -1 for none, such as `Filtered.labels`. With it, the ends of all
+        matches are drawn: each motion in a colour, those above the threshold as red crosses;
+        lines are drawn for a fixed random few. It needs a threshold.
     title : str, default=""
         The title of the axes.
     colorbar : bool, default=True
@@ -75,21 +81,45 @@ def plot_matches(
     axes: Axes = common.new_axes(_figure_size(pixels, rows)) if ax is None else ax
     common.check_2d(axes)
     offset = _draw_images(axes, pixels, rows)
+    axes.set_title(title, fontsize=10)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    if motions is not None:
+        draw_motions(axes, rows, *_validate_motions(motions, scores, threshold), offset)
+        return axes
     if truth:
         scores = (scores == 0).astype(float)
         labels = common.pyplot().matplotlib.colors.ListedColormap([common.NORMAL, common.ANOMALOUS])
         colours = {"cmap": labels, "vmin": 0.0, "vmax": 1.0}
     else:
         colours = common.score_colours(scores, threshold)
+        if threshold is not None:
+            colours = _over_occurring(colours, scores, threshold)
     lines = _draw_lines(axes, rows, scores, offset, colours, threshold)
-    axes.set_title(title, fontsize=10)
-    axes.set_xticks([])
-    axes.set_yticks([])
     if truth and colorbar:
         _add_label_legend(axes, int(scores.sum()), len(scores))
     elif colorbar:
         common.add_colour_bar(axes, lines, scores, threshold)
     return axes
+
+
+def _validate_motions(motions: Any, scores: Any, threshold: Any) -> tuple[Any, Any]:
+    labels = np.asarray(motions)
+    if threshold is None or labels.shape != scores.shape or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"motions must be integers of shape {scores.shape}, with a threshold, got "
+            f"{labels.dtype} {labels.shape} and threshold {threshold!r}."
+        )
+    return labels, scores > threshold
+
+
+def _over_occurring(colours: dict[str, Any], scores: Any, threshold: float) -> dict[str, Any]:
+    """The colours on both sides of the threshold, each over the scores that occur there."""
+    low, high = float(np.min(scores)), float(np.max(scores))
+    low = low if low < threshold else threshold - 1e-3
+    high = high if high > threshold else threshold + 1e-3
+    norm = common.pyplot().matplotlib.colors.TwoSlopeNorm(threshold, low, high)
+    return {"cmap": colours["cmap"], "norm": norm}
 
 
 def _add_label_legend(ax: Any, wrong: int, n: int) -> None:
@@ -119,8 +149,10 @@ def _draw_lines(
     rasterized = len(X) > common.RASTERIZED
     lines = common.pyplot().matplotlib.collections.LineCollection(
         np.stack([first, second], axis=1), lw=width, alpha=alpha, array=values[order],
-        rasterized=rasterized, cmap=colours["cmap"], clim=(colours["vmin"], colours["vmax"]),
+        rasterized=rasterized, cmap=colours["cmap"], norm=colours.get("norm"),
     )  # fmt: skip
+    if "norm" not in colours:
+        lines.set_clim(colours["vmin"], colours["vmax"])
     ax.add_collection(lines)
     size = max(12 * thin, 3.0)
     for ends in (first, second):

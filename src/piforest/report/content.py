@@ -50,6 +50,11 @@ class Content:
         return float(self.detector.threshold_)
 
     @property
+    def found_structure(self) -> bool:
+        """Whether structures were found, or none were looked for."""
+        return bool(getattr(self.detector, "found_structure_", True))
+
+    @property
     def families(self) -> list[Any]:
         return [models.family for models in getattr(self.detector, "models_", [])]
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from .content import Content
-from .parts import anomalous_rows, escape, headline, settings, structures, tiles
+from .parts import anomalous_rows, diagnosis, escape, headline, settings, structures, tiles
 from .payload import payload
 
 # In the order of their dependencies.
@@ -40,6 +40,7 @@ def template_fields(
         "style": style,
         "layout": "matches" if content.are_matches else "points",
         "headline": headline(content),
+        "diagnosis": diagnosis(content),
         "tiles": tiles(content, seconds),
         "left_out": _left_out(content),
         "downloaded": _downloaded(content),

@@ -48,11 +48,14 @@ def headline(content: Content) -> str:
     """The result in one sentence, which the script updates with the threshold."""
     flagged = int(np.sum(content.scores > content.threshold))
     kind = family_names(content)
+    none = "" if content.found_structure else f"No {escape(kind)} was found. "
     rest = f"follow no {escape(kind)}" if kind else "are easy to isolate"
+    if none:
+        rest = "are flagged"
     total = len(content.X)
     share = f'(<span id="share">{100 * flagged / total:.1f}</span> %)'
     return (
-        f'<b id="flagged">{flagged:,}</b> of {total:,} {content.noun} {rest} {share} at a '
+        f'{none}<b id="flagged">{flagged:,}</b> of {total:,} {content.noun} {rest} {share} at a '
         f'threshold of <b id="at">{content.threshold:.4f}</b>.'
     )
 
@@ -71,7 +74,11 @@ def tiles(content: Content, seconds: float | None) -> str:
         shown += [
             ("Sigma", number(detector.sigma_), str(detector.sigma_source_)),
             ("Structures", f"{len(content.structures):,}", family_names(content)),
-            ("Models", f"{int(detector.n_models_):,}", f"{dropped:,} degenerate"),
+            (
+                "Models",
+                f"{int(detector.n_models_):,}",
+                f"of {int(detector.n_drawn_):,} drawn; {dropped:,} degenerate",
+            ),
         ]
     else:
         shown += [("Metric", str(detector.forest_.metric.name), "of the forest")]
@@ -88,7 +95,25 @@ def _contamination(detector: Any) -> str:
         return "set by hand"
     if detector.threshold_source_ == "automatic":
         return "chosen automatically"
+    if detector.threshold_source_ == "no structure":
+        return "flags nothing: no structure was found"
+    if detector.threshold_source_ == "units differ":
+        return "flags nothing: the units of the columns differ"
     return f"contamination {100 * detector.contamination:.3g} %"
+
+
+def diagnosis(content: Content) -> str:
+    """A banner with the findings about the data and the result; empty without any."""
+    items = "".join(
+        f"<li>{escape(each.text)} <span>{escape(each.advice)}</span></li>"
+        for each in getattr(content.detector, "diagnosis_", [])
+    )
+    if not items:
+        return ""
+    return (
+        '<section class="banner" aria-labelledby="diagnosis-title">'
+        f'<h2 id="diagnosis-title">To know before you use the result</h2><ul>{items}</ul></section>'
+    )
 
 
 def structures(content: Content) -> str:

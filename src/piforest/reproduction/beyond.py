@@ -38,6 +38,10 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "without weights": {"weighting": "none"},
     "with in-sample preferences": {"in_sample_preferences": True},
     "with depths": {"path": "depth"},
+    "without refits": {"refit": False},
+    "without selection": {"select": False},
+    "without bounds": {"bound": False},
+    "models as drawn": {"refit": False, "select": False, "bound": False},
 }
 WRONG = {f"{name}, sigma {sign}": (name, factor)
          for name in (PLAIN, KNOWN)
@@ -178,18 +182,18 @@ def _evaluate(detector: Any, X: Floats, y: Any, everything: bool) -> dict[str, f
     if everything:
         values["flagged"] = float(flagged.mean())
         if anomalous.any():
-            values["f1"] = _f1(anomalous, flagged)
-            values["best_f1"] = _best_f1(anomalous, detector.scores_)
+            values["f1"] = f1(anomalous, flagged)
+            values["best_f1"] = best_f1(anomalous, detector.scores_)
         values["error"], values["surplus"] = _misclassified(detector, X, y)
     return values
 
 
-def _f1(truth: Any, flagged: Any) -> float:
+def f1(truth: Any, flagged: Any) -> float:
     both = truth.sum() + flagged.sum()
     return float(2 * (truth & flagged).sum() / both) if both else 1.0
 
 
-def _best_f1(truth: Any, scores: Floats) -> float:
+def best_f1(truth: Any, scores: Floats) -> float:
     order = np.argsort(-scores, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
     hits = np.cumsum(truth[order])[ends]

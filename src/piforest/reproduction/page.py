@@ -1,14 +1,18 @@
-"""Pages as Markdown with links to the figures, and as HTML with embedded figures."""
+"""Pages as Markdown with links to the figures, and as HTML with embedded figures; figures."""
 
 from __future__ import annotations
 
 import base64
 import html
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
+from ..io.atomic import whole_file
 from .tables import Grid
 
 
@@ -32,6 +36,31 @@ class Picture:
 
 
 Block = Heading | Text | Grid | Picture
+
+
+def write_page(out: Path, name: str, title: str, blocks: Sequence[Block]) -> None:
+    """Write a page as Markdown and as HTML."""
+    for suffix, text in (("md", to_markdown(title, blocks)), ("html", to_html(title, blocks, out))):
+        with whole_file(out / f"{name}.{suffix}") as file:
+            file.write(text.encode())
+
+
+def save_figure(figure: Any, *paths: Path, dpi: int = 110) -> None:
+    """Write a figure in the formats of the suffixes, and close it."""
+    import matplotlib.pyplot as plt
+
+    for path in paths:
+        content, kind = io.BytesIO(), path.suffix[1:]
+        more = {"pil_kwargs": {"quality": 80}} if kind == "jpg" else {}
+        # Without the date, one seed gives one file.
+        metadata = {"Date": None} if kind == "svg" else None
+        figure.savefig(
+            content, format=kind, dpi=dpi, bbox_inches="tight", metadata=metadata, **more
+        )
+        with whole_file(path) as file:
+            file.write(content.getvalue())
+    plt.close(figure)
+
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #c8c8c8; --dim: #666; --good: #1a7f37; --bad: #b35900;
@@ -84,10 +113,10 @@ def to_html(title: str, blocks: Sequence[Block], folder: Path) -> str:
     at = 0
     while at < len(blocks):
         block = blocks[at]
-        if isinstance(block, Picture) and block.path.suffix == ".jpg":
-            pairs = [b for b in blocks[at:] if isinstance(b, Picture) and b.path.suffix == ".jpg"]
-            shown = "".join(_picture(pair, folder) for pair in pairs)
-            body.append(f'<div class="pairs">{shown}</div>')
+        if _is_photo(block):
+            pairs = list(takewhile(_is_photo, blocks[at:]))
+            shown = "".join(_block(pair, folder) for pair in pairs)
+            body.append(f'<div class="pairs">{shown}</div>' if len(pairs) > 1 else shown)
             at += len(pairs)
             continue
         body.append(_block(block, folder))
@@ -99,6 +128,10 @@ def to_html(title: str, blocks: Sequence[Block], folder: Path) -> str:
         + "\n".join(body)
         + "\n</body></html>\n"
     )
+
+
+def _is_photo(block: Block) -> bool:
+    return isinstance(block, Picture) and block.path.suffix == ".jpg"
 
 
 def _block(block: Block, folder: Path) -> str:

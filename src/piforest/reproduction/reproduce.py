@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from .beyond import SCENES, Trial, scene_trials, set_trials, share_trials
 from .content import TITLE, content
 from .curves import share_curves
 from .figures import FIGURES
-from .page import Block, Picture, to_html, to_markdown
+from .page import Picture, save_figure, write_page
 from .run import Cell, finished_cells, run_jobs, with_progress
 from .settings import (
     SHARE_SETS,
@@ -170,14 +169,7 @@ def _write_beyond(out: Path, cells: list[Cell], seed: int) -> None:
     ]
     write_rows(out / "beyond.csv", lines)
     blocks = beyond_page.content(cells, pictures)
-    _write_page(out, "beyond", beyond_page.TITLE, blocks)
-
-
-def _write_page(out: Path, name: str, title: str, blocks: Sequence[Block]) -> None:
-    """Write a page as Markdown and as HTML."""
-    for suffix, text in (("md", to_markdown(title, blocks)), ("html", to_html(title, blocks, out))):
-        with whole_file(out / f"{name}.{suffix}") as file:
-            file.write(text.encode())
+    write_page(out, "beyond", beyond_page.TITLE, blocks)
 
 
 def _jobs(available: list[str], runs: int, quick: bool, seed: int) -> dict[str, list[Job]]:
@@ -244,19 +236,7 @@ def _draw_pair(name: str, seed: int, out: Path) -> None:
 
 
 def _save(figure: Any, out: Path, name: str, kinds: Sequence[str]) -> None:
-    import matplotlib.pyplot as plt
-
-    for kind in kinds:
-        content = io.BytesIO()
-        more = {"pil_kwargs": {"quality": 80}} if kind == "jpg" else {}
-        # Without the date, one seed gives one file.
-        metadata = {"Date": None} if kind == "svg" else None
-        figure.savefig(
-            content, format=kind, dpi=110, bbox_inches="tight", metadata=metadata, **more
-        )
-        with whole_file(out / "figures" / f"{name}.{kind}") as file:
-            file.write(content.getvalue())
-    plt.close(figure)
+    save_figure(figure, *(out / "figures" / f"{name}.{kind}" for kind in kinds))
 
 
 def _write(out: Path, cells: list[Cell], pictures: dict[str, Picture], seed: int) -> None:
@@ -272,4 +252,4 @@ def _write(out: Path, cells: list[Cell], pictures: dict[str, Picture], seed: int
             for share, mean, std in zip(curve.shares, curve.mean, curve.std)
         ]
         write_rows(out / "share.csv", lines)
-    _write_page(out, "index", TITLE, content(cells, pictures, seed))
+    write_page(out, "index", TITLE, content(cells, pictures, seed))

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from ..bands import WIDTHS, log_likelihood_ratios
-from ..datasets import make_lines
+from ..datasets import make_lines, make_polygons
 from ..estimators import PreferenceIsolationForest
+from ..ladder import WIDTHS, log_likelihood_ratios
 from ..plots import ANOMALOUS, NORMAL, plot_scores, plot_truth
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+AS_DRAWN: dict[str, Any] = {"refit": False, "select": False, "bound": False}
 CAPTION = (
     "Four lines among anomalies. Above: the points; local minimal samples, each at a random scale; "
     "the log-likelihood ratio of a model on a line and of one through anomalies, over the "
-    "half-width of the band; the models, dark if their weight is large. Below: the scores of the "
-    "paper's PIF with the true sigma, and of the default; the scores of the default and of null "
-    "points, with the automatic threshold; the structures of the default."
+    "half-width of the band; the models after refits and selection, each within its bounds, dark "
+    "if its weight is large. Below: the scores of the paper's PIF with the true sigma, and of the "
+    "default; the scores of the default and of null points, with the automatic threshold; the "
+    "structures of the default."
 )
 
 
@@ -31,19 +33,42 @@ def steps(seed: int) -> Figure:
     noise = 0.01
     X, y = make_lines(4, sizes=[120, 80, 50, 50], noise=noise, random_state=seed, return_X_y=True)
     detector = PreferenceIsolationForest("line", random_state=seed).fit(X)
+    drawn = PreferenceIsolationForest("line", random_state=seed, **AS_DRAWN).fit(X)
     paper = PreferenceIsolationForest.paper("line", sigma=noise, random_state=seed).fit(X)
     figure: Figure
     figure, axes = plt.subplots(2, 4, figsize=(17, 8.2), layout="constrained")
     plot_truth(X, y, axes[0, 0], title="the points")
-    _samples(axes[0, 1], X, detector)
-    _bands(axes[0, 2], X, y, detector)
-    _models(axes[0, 3], X, detector)
+    _samples(axes[0, 1], X, drawn)
+    _bands(axes[0, 2], X, y, drawn)
+    _models(axes[0, 3], X, detector, f"the {detector.n_models_:,} models that are kept")
     scored = ((axes[1, 0], paper, "PIF, sigma known"), (axes[1, 1], detector, "default"))
     for ax, each, name in scored:
         auc = roc_auc_score(y == 0, each.scores_)
         plot_scores(X, each.scores_, ax, title=f"{name}: AUC {auc:.3f}", colorbar=False)
     _histogram(axes[1, 2], y, detector)
     _structures(axes[1, 3], X, detector)
+    return figure
+
+
+def refinement(seed: int) -> Figure:
+    """Draw four panels: models as drawn, refitted, selected, bounded."""
+    import matplotlib.pyplot as plt
+
+    X = make_polygons(8, sizes=60, random_state=seed).data
+    figure: Figure
+    figure, axes = plt.subplots(1, 4, figsize=(14, 4.8), layout="constrained")
+    left = dict(AS_DRAWN)
+    for ax, step in zip(axes, ("drawn", "refit", "select", "bound")):
+        left.pop(step, None)
+        detector = PreferenceIsolationForest("line", random_state=seed, **left).fit(X)
+        models = detector.models_[0]
+        titles = {
+            "drawn": f"drawn: {len(models):,} models",
+            "refit": "refitted to their bands",
+            "select": f"selected: {len(models):,} models",
+            "bound": "bounded",
+        }
+        _models(ax, X, detector, titles[step])
     return figure
 
 
@@ -78,16 +103,30 @@ def _bands(ax: Any, X: Any, y: Any, detector: Any) -> None:
     ax.legend(fontsize=9, frameon=False)
 
 
-def _models(ax: Any, X: Any, detector: Any) -> None:
+def _models(ax: Any, X: Any, detector: Any, title: str) -> None:
+    """Lines within their bounds, dark if their weight is large; of many, every few."""
     models = detector.models_[0]
-    order = np.argsort(models.weight)[-400:]
-    share = models.weight[order] / models.weight.max()
-    for weight, theta in zip(share, models.params[order]):
+    models = models.take(np.arange(0, len(models), -(-len(models) // 700)))
+    share = models.weight / models.weight.max()
+    for at, theta in enumerate(models.params):
         point, direction = theta[:2], theta[2:]
-        ends = np.stack([point - 9 * direction, point + 9 * direction])
-        ax.plot(*ends.T, color="black", lw=0.6, alpha=float(0.5 * weight**2), zorder=1)
+        along = _positions(models.bounds, at)
+        line = point + along[:, None] * direction
+        ax.plot(*line.T, color="black", lw=0.6, alpha=float(0.03 + 0.6 * share[at] ** 2), zorder=1)
     ax.scatter(*X.T, s=4, c="#E69F00", linewidths=0, zorder=2)
-    _plain(ax, X, "the 400 models of largest weight")
+    _plain(ax, X, title)
+
+
+def _positions(bounds: Any, model: int) -> Any:
+    """Positions along a line from end to end of its cells; nan between pieces."""
+    if bounds is None or bounds.cells[model].all():
+        return np.array([-9.0, 9.0])
+    kept = bounds.cells[model]
+    low, size = bounds.low[model, 0], bounds.size[model, 0] / len(kept)
+    first = low + size * np.arange(len(kept))
+    pieces = np.column_stack([first, first + size, np.full(len(kept), np.nan)])
+    pieces[:-1, 2][kept[:-1] & kept[1:]] = first[1:][kept[:-1] & kept[1:]]
+    return pieces[kept].ravel()
 
 
 def _histogram(ax: Any, y: Any, detector: Any) -> None:

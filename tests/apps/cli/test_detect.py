@@ -170,9 +170,9 @@ def test_rows_without_a_number_are_an_error_or_stay_unscored(lines, tmp_path, ca
     code, printed, err = run(capsys, "detect", lines, "--family", "line")
     assert (code, printed) == (1, "")
     assert "row 17 of column 'x' has no number, and 1 more" in err
-    assert "--drop-missing" in err
+    assert "--missing skip" in err
     out = tmp_path / "scores.csv"
-    options = ["--family", "line", "--drop-missing", "--out", out]
+    options = ["--family", "line", "--missing", "skip", "--out", out]
     code, printed, _ = run(capsys, "detect", lines, *options)
     assert code == 0
     assert "255 in columns x, y" in printed
@@ -260,7 +260,8 @@ def test_options_reach_the_family_and_the_detector(lines, tmp_path, capsys):
     )  # fmt: skip
     answer = json.loads(printed)
     assert code == 0
-    assert (answer["sigma"], answer["sigma_source"], answer["models"]) == (0.02, "given", 900)
+    assert (answer["sigma"], answer["sigma_source"], answer["drawn"]) == (0.02, "given", 900)
+    assert 0 < answer["models"] < 900
     assert answer["family"] == ["line", "polynomial"]
     assert 0.2 < answer["anomalies"] / answer["points"] <= 0.25
     detector = PreferenceIsolationForest.load(tmp_path / "m.pif")
@@ -279,3 +280,28 @@ def test_formulas_of_cells_are_written_as_they_stood(scene, tmp_path, capsys):
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert [row["note"] for row in rows_of(tmp_path / "out.csv")][:5] == cells
+
+
+def test_a_file_without_structure_gives_a_plain_answer_and_success(tmp_path, capsys):
+    file, model = tmp_path / "noise.csv", tmp_path / "m.pif"
+    X = np.random.default_rng(0).uniform(size=(80, 2))
+    np.savetxt(file, X, delimiter=",", header="x,y", comments="")
+    call = ("detect", file, "--family", "line", "--model", model)
+    code, printed, err = run(capsys, *call)
+    assert code == 0
+    assert "anomalies   none of 80: no structure was found, so that no row is flagged" in printed
+    assert "to know\n  no_structure: No line stands out from chance in 80 points" in printed
+    assert err.count("piforest: warning: no structure of family 'line'") == 1
+    code, printed, _ = run(capsys, *call, "--json", "--force")
+    result = json.loads(printed)
+    assert (code, result["found_structure"], result["anomalies"]) == (0, False, 0)
+    assert result["threshold_source"] == "no structure"
+    assert [each["code"] for each in result["diagnosis"]] == ["no_structure"]
+    code, printed, _ = run(capsys, "score", file, "--model", model)
+    assert code == 0
+    assert "none of 80: no structure was found" in printed
+    code, printed, _ = run(capsys, "explain", file, "--model", model, "--json")
+    result = json.loads(printed)
+    assert (code, result["found_structure"], result["anomaly"]) == (0, False, False)
+    code, printed, _ = run(capsys, "detect", file, "--family", "line", "--contamination", "0.1")
+    assert "anomalies   8 of 80 (10 %) score above" in printed

@@ -46,7 +46,7 @@ CASES = {
         "x,y\n1,2\n3,4\n", ["--family", "line,circle", "--option", "degree=2"],
         "none of the families line, circle has an option 'degree'",
     ),
-    "an unknown format": ("x,y\n1,2\n3,4\n", ["--out", "a.xlsx"], "a.xlsx: a name must end in"),
+    "an unknown format": ("x,y\n1,2\n3,4\n", ["--out", "a.ods"], "a.ods: a name must end in"),
     "a format that is only read": ("x,y\n1,2\n3,4\n", ["--out", "a.mat"], "a.mat: .mat files are"),
     "no folder": ("x,y\n1,2\n3,4\n", ["--out", "a/b.csv"], "there is no folder a"),
     "one name for two": (

@@ -45,7 +45,8 @@ def test_json_is_one_object(capsys):
     assert code == 0
     assert answer["works"] is True
     assert answer["core"]["numba"] == {"version": numba.__version__}
-    assert set(answer["extras"]) == {"plots", "cli", "vision", "cloud", "data", "dask", "gpu"}
+    extras = {"plots", "cli", "vision", "cloud", "data", "dask", "gpu", "sql", "remote"}
+    assert set(answer["extras"]) == extras
     assert answer["threads"]["cores"] == os.cpu_count()
     assert answer["compile_cache"]["writable"] == os.access(answer["compile_cache"]["folder"], 2)
     assert answer["data"]["known"] == {"synthetic2d": 7, "adelaidermf": 38}

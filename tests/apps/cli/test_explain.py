@@ -136,7 +136,7 @@ def test_a_row_that_lacks_a_number_has_no_explanation(folder, tmp_path, capsys):
     lines = (folder / "points.csv").read_text().splitlines()
     lines[4] = "nan,1"
     (tmp_path / "gone.csv").write_text("\n".join(lines) + "\n")
-    command = [tmp_path / "gone.csv", "--family", "line", "--drop-missing", "--row"]
+    command = [tmp_path / "gone.csv", "--family", "line", "--missing", "skip", "--row"]
     code, _, err = run(capsys, *command, 4)
     assert code == 1
     assert "row 4 of" in err

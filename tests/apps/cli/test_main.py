@@ -94,7 +94,7 @@ def test_bad_commands_exit_with_two(capsys):
         with pytest.raises(SystemExit) as stopped:
             cli.main(arguments)
         assert stopped.value.code == 2
-    assert "must end in .png, .svg or .pdf" in capsys.readouterr().err
+    assert "must end in .png, .jpg, .jpeg, .svg or .pdf" in capsys.readouterr().err
 
 
 def test_an_interruption_is_one_line(capsys, monkeypatch):

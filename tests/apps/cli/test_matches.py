@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from match_scenes import right
 from piforest.apps import cli
 from piforest.datasets import make_plane_pair
-from test_vision import right
 
 cv2 = pytest.importorskip("cv2")
 
@@ -82,7 +82,7 @@ def test_images_of_two_sizes_are_matched_and_drawn(folder, tmp_path, capsys):
     drawn = tmp_path / "m.png"
     code, printed, err = run(
         capsys, folder / "a.png", folder / "small.png", "--family", "homography", "--draw", drawn,
-        "--mutual", "--json",
+        "--no-mutual", "--json",
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert json.loads(printed)["points"] > 20

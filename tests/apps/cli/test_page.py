@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,20 @@ def comparable(text, command):
     return text
 
 
+def flat(value):
+    """All numbers of a JSON value, in order."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [number for each in value for number in flat(each)]
+    return [value] if isinstance(value, (int, float)) else []
+
+
+def output_of_pipe(command):
+    here = f'piforest() {{ {shlex.quote(sys.executable)} -m piforest "$@"; }}; {command}'
+    return subprocess.run(["bash", "-c", here], capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 def test_every_example_prints_what_the_page_shows(tmp_path, monkeypatch, capsys):
     pytest.importorskip("cv2")
@@ -38,12 +55,18 @@ def test_every_example_prints_what_the_page_shows(tmp_path, monkeypatch, capsys)
     commands = list(shown())
     assert len(commands) >= 7
     for command, printed in commands:
-        assert cli.main(shlex.split(command)[1:]) == 0
-        output = capsys.readouterr().out
+        if " | " in command:
+            output = output_of_pipe(command)
+        else:
+            assert cli.main(shlex.split(command)[1:]) == 0
+            output = capsys.readouterr().out
         if printed.endswith("...\n"):
             assert output.startswith(printed.removesuffix("...\n"))
         else:
             assert comparable(output, command) == comparable(printed, command)
+    (surface,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    found = json.loads((tmp_path / "surfaces.json").read_text())["surfaces"][0]
+    assert flat(json.loads(surface)) == pytest.approx(flat(found), rel=1e-3, abs=1e-4)
     (rows,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
     assert (tmp_path / "scores.csv").read_text().startswith(rows)
 

@@ -95,7 +95,7 @@ def test_json_is_one_object(model, tmp_path, capsys):
     assert str(table.schema.field("anomaly").type) == "bool"
 
 
-def test_rows_that_lack_a_number_are_not_scored_with_drop_missing(model, tmp_path, capsys):
+def test_rows_that_lack_a_number_are_not_scored_with_missing_skip(model, tmp_path, capsys):
     rows = X.copy()
     path = put(tmp_path / "a.csv", rows)
     lines = path.read_text().splitlines()
@@ -103,10 +103,10 @@ def test_rows_that_lack_a_number_are_not_scored_with_drop_missing(model, tmp_pat
     path.write_text("\n".join(lines))
     assert score(path, "--model", model, "--out", tmp_path / "o.csv") == 1
     printed = capsys.readouterr().err
-    assert "row 3 of column 'north' has no number; --drop-missing keeps such rows" in printed
+    assert "row 3 of column 'north' has no number; --missing skip keeps such rows" in printed
     assert printed.count("\n") == 1
     assert os.listdir(tmp_path) == ["a.csv"]
-    assert score(path, "--model", model, "--out", tmp_path / "o.csv", "--drop-missing") == 0
+    assert score(path, "--model", model, "--out", tmp_path / "o.csv", "--missing", "skip") == 0
     assert f"{len(X) - 1} in columns east, north" in (printed := capsys.readouterr().out)
     assert "1 more lacks a number" in printed
     written = (tmp_path / "o.csv").read_text().splitlines()
@@ -114,7 +114,7 @@ def test_rows_that_lack_a_number_are_not_scored_with_drop_missing(model, tmp_pat
     scores, _ = expected(model, X[:, ::-1])
     assert float(written[4].split(",")[-2]) == scores[3]
     path.write_text("east,north\n,1\n2,\n")
-    assert score(path, "--model", model, "--drop-missing") == 1
+    assert score(path, "--model", model, "--missing", "skip") == 1
     assert "every row lacks one of east, north" in capsys.readouterr().err
 
 

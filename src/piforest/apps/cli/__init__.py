@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import shlex
 import signal
 import sys
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not hasattr(args, "run"):
         parser.print_help()
         return 2
-    args.command_line = shlex.join(["piforest", *given])
+    args.command_line = _without_passwords(shlex.join(["piforest", *given]))
     output = Output(args)
     try:
         _check_encoding(given)
@@ -109,6 +110,11 @@ def _check_encoding(arguments: Sequence[str]) -> None:
         except UnicodeEncodeError:
             raw = os.fsencode(each)
             raise UsageError(f"{raw!r} is not UTF-8 text; rename the file.") from None
+
+
+def _without_passwords(command: str) -> str:
+    """A command for the report: the password of a URL is not repeated there."""
+    return re.sub(r"(\w://[^\s:/@]*):[^\s/@]*@", r"\1:***@", command)
 
 
 def make_parser() -> argparse.ArgumentParser:

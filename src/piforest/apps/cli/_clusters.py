@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._input import missing_note
-from ._output import Output, StatusLine
+from ._output import NOTHING_FLAGGED, Output, StatusLine
 
 if TYPE_CHECKING:
     from ...io.tables import Table
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _WIDE = 30
 _LOGGING_OF_WORKERS = "distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED"
-_TEXT_OPTIONS = ("delimiter", "header", "decimal", "array")
+_TEXT_OPTIONS = ("delimiter", "header", "decimal", "array", "sheet", "sql", "dates")
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +62,7 @@ def score_on_cluster(
         line = StatusLine(output)
         report = score_folder(
             detector, source, out, client, names, model=_fingerprint(args.model),
-            drop_missing=args.drop_missing, force=output.force,
+            skip_missing=args.missing == "skip", force=output.force,
             watch=lambda report: line.show(_progress(report)),
         )  # fmt: skip
         line.clear()
@@ -144,7 +144,10 @@ def _print_summary(
     output.say(f"files       {len(report.done):,} of {report.files:,} scored{before}")
     output.say(f"rows        {n:,} in columns {', '.join(names)}{note}")
     output.say(f"model       {args.model}, a {type(detector).__name__}")
-    output.say(f"anomalies   {anomalies:,} of {n:,} score above {threshold:.3f}")
+    if detector.threshold_source_ in NOTHING_FLAGGED:
+        output.say(NOTHING_FLAGGED[detector.threshold_source_].format(n=n))
+    else:
+        output.say(f"anomalies   {anomalies:,} of {n:,} score above {threshold:.3f}")
     output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")
     if report.done:
         output.say(f"\nwrote {args.out}")
@@ -161,6 +164,7 @@ def _print_summary(
             "rows": rows,
             "skipped_rows": skipped,
             "threshold": threshold,
+            "threshold_source": detector.threshold_source_,
             "anomalies": anomalies,
             "seconds": seconds,
             "written": {"out": str(args.out)},

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._input import Points
 from ._options import UsageError, auto_or_positive, auto_or_share, count, names, option
-from ._output import Output
+from ._output import NOTHING_FLAGGED, Output
 from ._writing import dry_run_write, write_outputs
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def families_from(args: argparse.Namespace) -> list[Any]:
         if name not in list_families():
             raise UsageError(str(unknown_name("--family", name, list_families())))
     given = dict(args.option)
+    if isinstance(given.get("target"), str):
+        given["target"] = -1  # `read_points` replaces it by the number of the named column
     if len(args.family) == 1:
         return [get_family(args.family[0], **given)]
     plain: dict[str, Any] = {name: get_family(name) for name in args.family}
@@ -88,7 +90,9 @@ def families_from(args: argparse.Namespace) -> list[Any]:
     ]
 
 
-def detector_from(args: argparse.Namespace, families: Sequence[Any], output: Output) -> Any:
+def detector_from(
+    args: argparse.Namespace, families: Sequence[Any], output: Output, sampler: Any = "mixed"
+) -> Any:
     """A detector with the given options, not fitted."""
     from ...estimators import PreferenceIsolationForest
 
@@ -98,11 +102,26 @@ def detector_from(args: argparse.Namespace, families: Sequence[Any], output: Out
         contamination=args.contamination,
         n_models=args.models or "auto",
         n_estimators=args.trees,
+        sampler=sampler,
         device=args.device,
         n_jobs=args.jobs,
         random_state=args.seed,
         verbose=output.verbose,
     )
+
+
+def fit_points(
+    args: argparse.Namespace, families: Sequence[Any], output: Output, points: Points
+) -> Any:
+    """A detector with the given options, fitted to the points."""
+    rows = slice(None) if points.fitted is None else points.fitted
+    if points.quality is not None:
+        detector = detector_from(args, families, output, "weighted")
+        return detector.fit(points.X[rows], quality=points.quality[rows])
+    if points.groups is None:
+        return detector_from(args, families, output).fit(points.X[rows])
+    detector = detector_from(args, families, output, "grouped")
+    return detector.fit(points.X[rows], groups=points.groups[rows])
 
 
 class Detection(NamedTuple):
@@ -113,6 +132,16 @@ class Detection(NamedTuple):
     """(n,) of the training points"""
     summary: dict[str, Any]
     """as in JSON"""
+    numbers: Any
+    """(n,) row numbers in the file"""
+    shown: Mapping[str, Any]
+    """columns (n,) to show of a row"""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All rows, as in JSON."""
+        flagged = self.scores > self.summary["threshold"]
+        order = range(len(self.scores))
+        return _rows(order, self.numbers, self.scores, flagged, self.shown)
 
 
 def detect_and_write(
@@ -127,25 +156,36 @@ def detect_and_write(
     add_scores: Callable[..., Table],
     draw: Callable[[Path, Detection], None],
     images: Any = None,
+    describe: Callable[[Detection], Detection] | None = None,
+    write: Callable[[Path, Detection], None] | None = None,
+    after: Callable[[Detection], None] = lambda found: None,
 ) -> None:
     """Fit the points, print the summary and write the outputs.
 
     heading: the first line of the summary; shown: columns (n,) to show of a row; about: what
     JSON has beside the summary; add_scores(table, scores, threshold, scored): the table for
-    --out; draw: writes the figure for --plot; images: those that the points are matches of.
+    --out; draw: writes the figure for --plot; images: those that the points are matches of;
+    describe: adds to the summary; write: writes --out in place of the table; after:
+    called when the points are scored, before anything is written.
     """
     import numpy as np
 
     one = np.ones(1)
-    dry_run_write(args.out, points.table, lambda row: add_scores(row, one, 0.5, one.astype(bool)))
+    if write is None:
+        dry_run_write(
+            args.out, points.table, lambda row: add_scores(row, one, 0.5, one.astype(bool))
+        )
     output.say(heading)
+    points.print_columns(output)
     found = _detect(args, output, families, points, shown)
+    found = found if describe is None else describe(found)
     print_summary(output, found.summary)
+    after(found)
 
     def scored_table() -> Table:
         return add_scores(points.table, found.scores, found.summary["threshold"], points.scored)
 
-    write_outputs(args, output, points, found, about, scored_table, draw, images)
+    write_outputs(args, output, points, found, about, scored_table, draw, images, write)
 
 
 def _detect(
@@ -155,21 +195,27 @@ def _detect(
     points: Points,
     shown: Mapping[str, Any],
 ) -> Detection:
-    detector = detector_from(args, families, output)
     start = time.perf_counter()
-    detector.fit(points.X)
-    known = detector.findings_.has_scores
+    detector = fit_points(args, families, output, points)
+    known = points.fitted is None and detector.findings_.has_scores
     scores = detector.scores_ if known else detector.anomaly_score(points.X)
     _ = detector.structures_  # part of the result, and of its time
     seconds = time.perf_counter() - start
-    return Detection(detector, scores, summarize(detector, scores, points.rows, seconds, shown))
+    n_fitted = len(points.X if points.fitted is None else points.fitted)
+    summary = summarize(detector, scores, points.rows, seconds, shown, n_fitted)
+    return Detection(detector, scores, summary, points.rows, shown)
 
 
 def summarize(
-    detector: Any, scores: Any, rows: Any, seconds: float, values: Mapping[str, Any]
+    detector: Any,
+    scores: Any,
+    rows: Any,
+    seconds: float,
+    values: Mapping[str, Any],
+    n_fitted: int,
 ) -> dict[str, Any]:
     """The result, as in JSON. rows (n,): row numbers in the file; values: columns (n,) to show of
-    the most anomalous rows."""
+    the most anomalous rows; n_fitted: the number of points that the detector is fitted to."""
     import numpy as np
 
     from ..._random import SUBSET
@@ -181,12 +227,16 @@ def summarize(
         "points": len(scores),
         "family": [models.family.name for models in detector.models_],
         "models": int(detector.n_models_),
+        "drawn": int(detector.n_drawn_),
         "degenerate_samples": int(detector.n_degenerate_),
         "sigma": float(detector.sigma_),
         "sigma_source": detector.sigma_source_,
         "threshold": threshold,
+        "threshold_source": detector.threshold_source_,
         "anomalies": int(flagged.sum()),
-        "members_counted_in": min(len(scores), SUBSET),
+        "found_structure": bool(detector.found_structure_),
+        "fitted_points": n_fitted,
+        "members_counted_in": min(n_fitted, SUBSET),
         "structures": [
             {
                 "family": each.family.name,
@@ -197,17 +247,48 @@ def summarize(
             }
             for each in detector.structures_
         ],
+        "diagnosis": diagnosis_of(detector),
         "seconds": seconds,
-        "most_anomalous": [
-            {
-                "row": int(rows[at]),
-                "score": float(scores[at]),
-                "anomaly": bool(flagged[at]),
-                "values": {name: to_json(column[at]) for name, column in values.items()},
-            }
-            for at in order
-        ],
+        "most_anomalous": _rows(order, rows, scores, flagged, values),
     }
+
+
+def diagnosis_of(detector: Any) -> list[dict[str, str]]:
+    """The diagnosis, as in JSON."""
+    from dataclasses import asdict
+
+    return [asdict(each) for each in detector.diagnosis_]
+
+
+def say_diagnosis(output: Output, found: Sequence[Mapping[str, str]]) -> None:
+    """Print the diagnosis, a sentence and the advice for each finding."""
+    if found:
+        output.say("\nto know")
+    for each in found:
+        output.say(f"  {each['code']}: {each['text']} {each['advice']}")
+
+
+def anomalies_line(flagged: int, n: int, threshold: float, source: str) -> str:
+    """The line of the summary with the number of anomalies."""
+    if source in NOTHING_FLAGGED:
+        return NOTHING_FLAGGED[source].format(n=n)
+    return (
+        f"anomalies   {flagged:,} of {n:,} ({100 * flagged / n:.3g} %) score above {threshold:.3f}"
+    )
+
+
+def _rows(
+    order: Iterable[int], rows: Any, scores: Any, flagged: Any, values: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "row": int(rows[at]),
+            "score": float(scores[at]),
+            "anomaly": bool(flagged[at]),
+            "values": {name: to_json(column[at]) for name, column in values.items()},
+        }
+        for at in order
+    ]
 
 
 def print_summary(output: Output, summary: Mapping[str, Any]) -> None:
@@ -216,22 +297,27 @@ def print_summary(output: Output, summary: Mapping[str, Any]) -> None:
     were = "sample was" if degenerate == 1 else "samples were"
     dropped = f"; {degenerate:,} {were} degenerate" if degenerate else ""
     names = ", ".join(summary["family"])
-    output.say(f"models      {summary['models']:,} of family {names}{dropped}")
+    kept = f"{summary['models']:,} of {summary['drawn']:,} drawn"
+    output.say(f"models      {kept}, family {names}{dropped}")
     source = summary["sigma_source"]
     output.say(f"sigma       {summary['sigma']:.4g}, {_SOURCES.get(source, source)}")
-    output.say(
-        f"anomalies   {flagged:,} of {n:,} ({100 * flagged / n:.3g} %) score above "
-        f"{summary['threshold']:.3f}"
-    )
+    output.say(anomalies_line(flagged, n, summary["threshold"], summary["threshold_source"]))
     found, counted_in = summary["structures"], summary["members_counted_in"]
-    of = f", their points counted in a random {counted_in:,}" if counted_in < n else ""
+    of = ""
+    if counted_in < n:
+        thinned = counted_in == summary["fitted_points"]
+        of = f", their points counted in {'the' if thinned else 'a random'} {counted_in:,}"
+        of += " fitted ones" if thinned else ""
     output.say(f"structures  {len(found)}" + (of if found else " that stand out from chance"))
     for k, each in enumerate(found[:_NAMED]):
         counted = f"{each['members']:,} points"
-        output.say(f"  {k:>2}  {each['family']}, {counted}, half-width {each['half_width']:.3g}")
+        note = f"; {each['note']}" if each.get("note") else ""
+        width = f"half-width {each['half_width']:.3g}"
+        output.say(f"  {k:>2}  {each['family']}, {counted}, {width}{note}")
     if len(found) > _NAMED:
         output.say(f"  and {len(found) - _NAMED} more")
     output.say(f"time        {summary['seconds']:.2f} s")
+    say_diagnosis(output, summary["diagnosis"])
     output.say("\nmost anomalous rows")
     for line in format_rows(summary["most_anomalous"]):
         output.say(line)

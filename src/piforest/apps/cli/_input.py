@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._options import names
+from ._output import Output
 
 if TYPE_CHECKING:
     from ...io.tables import Table
     from ...protocols import Bools, Floats, Ints
 
 
+# Options of formats.
+_READING = ("delimiter", "header", "decimal", "array", "sheet", "sql")
+# Columns that are named at most.
+_NAMED = 10
 # Cells that are examined to see whether a column of text was meant to hold numbers.
 _EXAMINED = 1000
-_SCORE_NAMES = {"score", "anomaly"}
 
 
 class Points(NamedTuple):
@@ -32,6 +36,16 @@ class Points(NamedTuple):
     """(n,) their row numbers in the file, from 1"""
     scored: Bools
     """(rows of the table,) whether a row lacks no number"""
+    families: Sequence[Any] = ()
+    """the families, with the number of the column that is their target"""
+    left_out: dict[str, str] | None = None
+    """the other columns with the reason, unless the columns were given"""
+    groups: Any = None
+    """(n,) the group of each point, for samples within a group"""
+    quality: Any = None
+    """(n,) how much to trust each point, for samples in proportion to it"""
+    fitted: Any = None
+    """the points that the detector is fitted to; None for all"""
 
     def complete(self) -> Table:
         """The table without the rows that lack a number."""
@@ -40,8 +54,28 @@ class Points(NamedTuple):
 
     def about(self) -> dict[str, Any]:
         """Where the points come from, for JSON."""
-        skipped = len(self.table) - len(self.X)
-        return {"source": self.table.source, "columns": self.names, "skipped_rows": skipped}
+        return {
+            "source": self.table.source,
+            "columns": self.names,
+            "target": self.target,
+            "left_out": self.left_out or {},
+            "skipped_rows": len(self.table) - len(self.X),
+        }
+
+    @property
+    def target(self) -> str | None:
+        """The column that the others explain, for families of such laws."""
+        found = {each.target for each in self.families if hasattr(each, "target")}
+        return self.names[found.pop()] if len(found) == 1 else None
+
+    def print_columns(self, output: Output) -> None:
+        """Name the target, and the columns that are not used with the reason."""
+        if self.target is not None:
+            output.say(f"target      {self.target}")
+        each = [f"{name} ({reason})" for name, reason in (self.left_out or {}).items()]
+        if each:
+            more = f", and {len(each) - _NAMED} more" if len(each) > _NAMED else ""
+            output.say("left out    " + ", ".join(each[:_NAMED]) + more)
 
 
 def add_table(parser: argparse.ArgumentParser, what: str) -> None:
@@ -70,10 +104,32 @@ def add_table(parser: argparse.ArgumentParser, what: str) -> None:
         help="decimal mark of a text file (default: detected)",
     )  # fmt: skip
     group.add_argument("--array", metavar="NAME", help="name of the array in a .npz or .mat file")
+    group.add_argument("--sheet", metavar="NAME", help="name of the sheet in an Excel file")
     group.add_argument(
-        "--drop-missing", action="store_true",
-        help="do not score rows that lack a number (default: raise an error)",
+        "--sql", metavar="QUERY",
+        help="the rows of a query; FILE is the URL of a database, or an SQLite file",
     )  # fmt: skip
+    group.add_argument(
+        "--dates", choices=("seconds", "minutes", "hours", "days", "years"),
+        help="take dates as numbers: the time since 1970 in this unit (default: leave them out)",
+    )  # fmt: skip
+    group.add_argument(
+        "--missing", choices=("error", "skip"), default="error",
+        help="rows that lack a number are an error, or are skipped: they stay in the output "
+        "without a score (default: %(default)s)",
+    )  # fmt: skip
+
+
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--groups", metavar="COLUMN",
+        help="draw samples within the groups of rows that have the same value in this column",
+    )  # fmt: skip
+
+
+def read_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of `read_table`."""
+    return {name: getattr(args, name) for name in _READING}
 
 
 def read_points(
@@ -81,31 +137,29 @@ def read_points(
     families: Sequence[Any],
     columns: list[str] | None,
     to_fit: bool = True,
+    prepare: Callable[[Table], tuple[Table, list[str] | None]] | None = None,
 ) -> Points:
     """The points of the file, in the columns of that name or in those that the families take.
 
-    to_fit: check that there are enough points to fit the families.
+    to_fit: check that there are enough points to fit the families; prepare: adds columns to the
+    table, and names those of the points.
     """
     from ..._validation import check_family_fits
-    from ...io.tables import pick_columns, read_table
+    from ...io.tables import left_out, pick_columns, read_table
 
-    table = read_table(
-        args.file,
-        delimiter=args.delimiter,
-        header=args.header,
-        decimal=args.decimal,
-        array=args.array,
-    )
+    whole = read_table(args.file, **read_options(args))
+    if prepare is not None:
+        whole, columns = prepare(whole)
+    groups = _groups(whole, getattr(args, "groups", None))
+    table = numbers_of(whole, args)
+    target = _target_name(args, families)
     if columns is None:
-        check_text_columns(table)
-        # The file may be the output of an earlier run: scores are not coordinates.
-        added = _SCORE_NAMES if set(table.names) >= _SCORE_NAMES else set()
-        others = table.select([name for name in table.names if name not in added])
-        picked = pick_columns(others, None, families)
+        picked = _pick(table, families, args, target)
     else:
-        picked = pick_columns(table, columns, families)
+        picked = pick_columns(table, columns, families, target)
+    families = _with_target(families, picked, target)
     scored = ~table.missing(picked)
-    if not args.drop_missing:
+    if args.missing == "error":
         table.check_complete(picked)
     least = 2 if to_fit else 1
     if scored.sum() < least:
@@ -114,7 +168,61 @@ def read_points(
     X = table.numbers(picked)[scored]
     for each in families if to_fit else ():
         check_family_fits(each, X)
-    return Points(table, picked, X, table.rows[scored], scored)
+    # A scan says itself which columns are its points.
+    told = columns is not None or picked == list(table.points)
+    reasons = None if told else left_out(table, picked)
+    if reasons and groups is not None:
+        reasons[args.groups] = "groups"
+    groups = None if groups is None else groups[scored]
+    return Points(whole, picked, X, table.rows[scored], scored, families, reasons, groups)
+
+
+def numbers_of(table: Table, args: argparse.Namespace) -> Table:
+    """The table with dates as numbers, if asked."""
+    from ...io.tables.dates import dates_as_numbers
+
+    return table if args.dates is None else dates_as_numbers(table, args.dates)
+
+
+def _target_name(args: argparse.Namespace, families: Sequence[Any]) -> str | None:
+    """The name of --option target=NAME; None if there is none, or it is a number."""
+    name = dict(getattr(args, "option", ())).get("target")
+    has_target = any(hasattr(each, "target") for each in families)
+    return name if isinstance(name, str) and has_target else None
+
+
+def _with_target(families: Sequence[Any], picked: list[str], target: str | None) -> list[Any]:
+    """The families with the number of the target's column."""
+    if target is None:
+        return list(families)
+    at = picked.index(target)
+    return [replace(each, target=at) if hasattr(each, "target") else each for each in families]
+
+
+def _pick(
+    table: Table, families: Sequence[Any], args: argparse.Namespace, target: str | None
+) -> list[str]:
+    """The columns that suit the families."""
+    from ...io.tables import pick_columns
+    from ...io.tables.columns import SCORE_NAMES
+
+    check_text_columns(table)
+    # The file may be the output of an earlier run: scores are not coordinates.
+    unused: set[Any] = {getattr(args, "groups", None)}
+    unused |= SCORE_NAMES if set(table.names) >= SCORE_NAMES else set()
+    used = table.select([name for name in table.names if name not in unused])
+    return pick_columns(used, None, families, target)
+
+
+def _groups(table: Table, name: str | None) -> Any:
+    """(n,) numbers of the groups of a column; a missing value is a group too."""
+    import numpy as np
+
+    if name is None:
+        return None
+    table.check_names([name])
+    cells = ["" if cell is None else str(cell) for cell in table.columns[name].tolist()]
+    return np.unique(cells, return_inverse=True)[1]
 
 
 def missing_note(skipped: int, one: str, many: str) -> str:

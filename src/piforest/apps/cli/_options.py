@@ -62,6 +62,13 @@ def auto_or_positive(text: str) -> str | float:
     return value
 
 
+def positive(text: str) -> float:
+    value = _number(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number above 0")
+    return value
+
+
 def auto_or_share(text: str) -> str | float:
     """ "auto" or a number between 0 and 1."""
     if text == "auto":
@@ -95,17 +102,26 @@ def option(text: str) -> tuple[str, Any]:
 
 
 def file(text: str) -> Path:
-    if not text:
-        raise argparse.ArgumentTypeError("the file name must not be empty")
     if text == "-":
         raise argparse.ArgumentTypeError(
-            "'-' is not a file; only FILE can be a stream: give a name, such as out.csv"
+            "'-' is not a file; only FILE and --out can be streams: give a name"
         )
+    return file_or_stream(text)
+
+
+def file_or_stream(text: str) -> Path:
+    """A file, or "-" for standard output."""
+    if not text:
+        raise argparse.ArgumentTypeError("the file name must not be empty")
     return Path(text)
 
 
 def page(text: str) -> Path:
     return _with_suffix(text, (".html", ".htm"))
+
+
+def json_file(text: str) -> Path:
+    return _with_suffix(text, (".json",))
 
 
 def folder(text: str) -> Path:
@@ -115,14 +131,15 @@ def folder(text: str) -> Path:
 
 
 def picture(text: str) -> Path:
-    return _with_suffix(text, (".png", ".svg", ".pdf"))
+    return _with_suffix(text, (".png", ".jpg", ".jpeg", ".svg", ".pdf"))
 
 
 def _with_suffix(text: str, suffixes: tuple[str, ...]) -> Path:
     path = Path(text)
     if path.suffix.lower() not in suffixes:
         *most, last = suffixes
-        raise argparse.ArgumentTypeError(f"{text!r} must end in {', '.join(most)} or {last}")
+        listed = f"{', '.join(most)} or {last}" if most else last
+        raise argparse.ArgumentTypeError(f"{text!r} must end in {listed}")
     return path
 
 

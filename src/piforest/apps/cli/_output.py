@@ -7,15 +7,27 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from ...io.atomic import check_writable, is_device
+from ...io.atomic import check_writable, is_device, is_standard_output
+from ...io.remote import exists, shown, url_of
+from ._options import UsageError
+
+# The line of a summary if the model flags nothing, by the source of its threshold.
+NOTHING_FLAGGED = {
+    "no structure": "anomalies   none of {n:,}: no structure was found, so that no row is flagged",
+    "units differ": "anomalies   none of {n:,}: the units of the columns differ, so that no row is "
+    "flagged",
+}
 
 
 class Output:
-    """Standard output of one command, according to --json and --quiet."""
+    """What one command prints, according to --json and --quiet: on standard output, or on standard
+    error if the rows go to standard output (--out -)."""
 
     def __init__(self, args: argparse.Namespace) -> None:
+        out = getattr(args, "out", None)
+        self.rows_on_stdout = out is not None and is_standard_output(out)
         self.json = getattr(args, "json", False)
         self.quiet = getattr(args, "quiet", False)
         self.force = getattr(args, "force", False)
@@ -23,12 +35,13 @@ class Output:
     def say(self, text: str = "") -> None:
         """Print a line of text, unless --json or --quiet is given."""
         if not (self.json or self.quiet):
-            _print(text)
+            _print(text, sys.stderr if self.rows_on_stdout else sys.stdout)
 
     def result(self, summary: dict[str, Any]) -> None:
         """Print the result as JSON, if --json is given."""
         if self.json:
-            _print(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False))
+            text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+            _print(text, sys.stdout)
 
     def warn(self, message: Warning | str, *_: Any) -> None:
         """Print a warning as one line; replaces `warnings.showwarning`."""
@@ -42,6 +55,11 @@ class Output:
 
     def check_new(self, *paths: Path | None) -> None:
         """Raise if an output file cannot be written, or exists without --force."""
+        if self.json and self.rows_on_stdout:
+            raise UsageError(
+                "--json and --out - both write to standard output: give --out a name, or put the "
+                "rows into the JSON object with --rows."
+            )
         seen: set[str] = set()
         for path in paths:
             if path is None:
@@ -49,12 +67,13 @@ class Output:
             check_writable(path)
             if is_device(path):
                 continue
-            target = os.path.realpath(path)
+            url = url_of(path)
+            target = url or os.path.realpath(path)
             if target in seen:
                 raise ValueError(f"{path} is the name of two outputs; give them different names.")
             seen.add(target)
-            if path.exists() and not self.force:
-                raise FileExistsError(f"{path} already exists; --force overwrites it.")
+            if (path.exists() if url is None else exists(url)) and not self.force:
+                raise FileExistsError(f"{shown(path)} already exists; --force overwrites it.")
 
 
 class StatusLine:
@@ -75,13 +94,14 @@ class StatusLine:
             sys.stderr.flush()
 
 
-def _print(text: str) -> None:
+def _print(text: str, stream: TextIO) -> None:
     try:
         try:
-            print(text, flush=True)
+            print(text, file=stream, flush=True)
         except UnicodeEncodeError:  # a terminal that lacks a letter; JSON escapes alike
-            encoding = sys.stdout.encoding
-            print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+            encoding = stream.encoding
+            text = text.encode(encoding, "backslashreplace").decode(encoding)
+            print(text, file=stream, flush=True)
     except BrokenPipeError:
         # The reader has closed the pipe, such as `head`; the output files are still written.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -68,14 +68,17 @@ def draw_detected(path: Path, detector: Any, X: Any, scores: Any, names: Sequenc
         save(figure)
 
 
-def draw_matches(path: Path, images: Any, X: Any, scores: Any, threshold: float) -> None:
-    """Draw both images side by side with their matches."""
+def draw_matches(
+    path: Path, images: Any, X: Any, scores: Any, threshold: float, motions: Any
+) -> None:
+    """Draw both images side by side with their matches, by motion if there are any."""
     from ... import plots
 
     flagged = int((scores > threshold).sum())
     title = f"{len(X):,} matches, {flagged:,} follow no motion"
     with pyplot_for(path) as (_, save):
-        ax = plots.plot_matches(images, X, scores, threshold=threshold, title=title)
+        labels = motions if motions.max(initial=-1) >= 0 else None
+        ax = plots.plot_matches(images, X, scores, threshold=threshold, motions=labels, title=title)
         save(ax.figure)
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...io.atomic import is_device
-from ._options import file, page, picture
+from ...io.atomic import is_device, is_standard_output
+from ...io.remote import shown
+from ._options import UsageError, file, file_or_stream, page, picture
 from ._output import Output
 
 if TYPE_CHECKING:
     from ...io.tables import Table
     from ._detecting import Detection
     from ._input import Points
+
+
+# Options that name files to write, in the order of writing.
+_OUTPUTS = ("out", "plot", "report", "model", "surfaces")
 
 
 def add_outputs(
@@ -28,21 +34,34 @@ def add_outputs(
 ) -> None:
     """Add the options of outputs. out, plot: their help; flag: the option of the plot."""
     group = parser.add_argument_group("output")
-    group.add_argument("--out", type=file, metavar="FILE", help=out)
+    group.add_argument("--out", type=file_or_stream, metavar="FILE", help=out)
+    add_rows(group)
     group.add_argument(
         "--report", type=page, metavar="FILE", help="an interactive report in one file, .html"
     )
     group.add_argument(
-        flag, type=picture, metavar="FILE", dest="plot", help=f"{plot}, .png, .svg or .pdf"
+        flag, type=picture, metavar="FILE", dest="plot", help=f"{plot}, .png, .jpg, .svg or .pdf"
     )
     group.add_argument(
         "--model", type=file, metavar="FILE", help="the fitted model, for `piforest score`"
     )
 
 
+def add_rows(group: Any) -> None:
+    group.add_argument(
+        "--rows", action="store_true", help="with --json: all rows too, each with its score"
+    )
+
+
+def check_rows(args: argparse.Namespace) -> None:
+    if args.rows and not args.json:
+        raise UsageError("--rows adds the rows to the JSON object: use it with --json.")
+
+
 def check_outputs(args: argparse.Namespace, output: Output) -> None:
     """Raise before the work if an output could not be written after it."""
-    output.check_new(args.out, args.report, args.plot, args.model)
+    check_rows(args)
+    output.check_new(*(getattr(args, name, None) for name in _OUTPUTS))
     if args.plot is not None:
         check_installed("matplotlib", "plots need matplotlib: pip install 'piforest[plots]'")
 
@@ -58,7 +77,9 @@ def with_default_suffix(out: Path | None, source: str) -> Path | None:
     """The path to write to; without a suffix it gets that of `source`."""
     if out is None or out.suffix or is_device(out):
         return out
-    return out.with_suffix(Path(source).suffix or ".csv")
+    from ...io.tables import format_suffix
+
+    return out.with_suffix(format_suffix(source))
 
 
 def dry_run_write(path: Path | None, table: Table, added: Callable[[Table], Table]) -> None:
@@ -73,12 +94,24 @@ def dry_run_write(path: Path | None, table: Table, added: Callable[[Table], Tabl
     if path is None:
         return
     check_columns(path, table)
+    if is_standard_output(path) and sys.stdout.isatty():
+        _check_printable(written_suffix(path, table))
     with TemporaryDirectory() as folder:
         place = Path(folder) / f"row{written_suffix(path, table)}"
         try:
             write_table(place, added(_first_row(table)))
         except ValueError as error:
             raise ValueError(str(error).replace(str(place), str(path))) from error
+
+
+def _check_printable(suffix: str) -> None:
+    from ...io.tables import is_text
+
+    if not is_text(suffix):
+        raise ValueError(
+            f"--out - would print a {suffix} file, which is no text, on the terminal: pipe it to a "
+            "program or a file, or give --out a name."
+        )
 
 
 def _first_row(table: Table) -> Table:
@@ -100,16 +133,20 @@ def write_outputs(
     scored_table: Callable[[], Table],
     draw: Callable[[Path, Detection], None],
     images: Any,
+    write: Callable[[Path, Detection], None] | None = None,
 ) -> None:
-    """Write the output files of the options, and print their names."""
+    """Write the output files of the options, and print their names. write: writes --out in place
+    of the table."""
     from ...io.tables import score_names, write_table
 
     written = {
-        name: str(getattr(args, name))
-        for name in ("out", "plot", "report", "model")
-        if getattr(args, name) is not None
+        name: shown(getattr(args, name))
+        for name in _OUTPUTS
+        if getattr(args, name, None) is not None
     }
-    if args.out is not None:
+    if args.out is not None and write is not None:
+        write(args.out, found)
+    elif args.out is not None:
         write_table(args.out, scored_table())
         about = {**about, "score_columns": list(score_names(points.table))}
     if args.plot is not None:
@@ -118,10 +155,14 @@ def write_outputs(
         _write_report(args, points, found, images)
     if args.model is not None:
         found.detector.save(args.model, feature_names=points.names)
-    if written:
+    if written and not output.rows_on_stdout:
         output.say("\nwrote " + ", ".join(written.values()))
-    top = [_with_numbers(row, points.table.decimal) for row in found.summary["most_anomalous"]]
-    output.result({**about, **found.summary, "most_anomalous": top, "written": written})
+    decimal = points.table.decimal
+    top = [_with_numbers(row, decimal) for row in found.summary["most_anomalous"]]
+    summary = {**about, **found.summary, "most_anomalous": top, "written": written}
+    if args.rows:
+        summary["scored_rows"] = [_with_numbers(row, decimal) for row in found.rows()]
+    output.result(summary)
 
 
 def _with_numbers(row: dict[str, Any], decimal: str) -> dict[str, Any]:

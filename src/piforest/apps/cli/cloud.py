@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._detecting import add_detector, detect_and_write, families_from
-from ._input import Points, add_table, missing_note, read_points
-from ._options import add_common, add_seed
+from ._colours import colours_by_score, colours_by_structure
+from ._detecting import Detection, add_detector, detect_and_write, families_from
+from ._input import Points, add_groups, add_table, missing_note, read_points
+from ._options import add_common, add_seed, json_file, positive
 from ._output import Output
 from ._plots import draw_cloud
 from ._writing import add_outputs, check_outputs, with_default_suffix
@@ -18,55 +21,135 @@ if TYPE_CHECKING:
 HELP = "find the points of a scan that belong to no surface"
 DESCRIPTION = (
     "Find the points of a scan that belong to no plane, or other surface, and write the scan with "
-    "a score and a colour for each point: kept points are blue, flagged points red."
+    "a score and a colour for each point. Normals are estimated if the family needs them and the "
+    "scan has none."
 )
-_ORIENTED = ["x", "y", "z", "nx", "ny", "nz"]
-# Colours from the lowest score to the threshold and above it; the ends are those of plots.
-_KEPT = ((59, 76, 192), (170, 199, 253))
-_FLAGGED = ((247, 184, 156), (180, 4, 38))
-_UNSCORED = 128
+_POINTS, _NORMALS = ["x", "y", "z"], ["nx", "ny", "nz"]
+# Names of normals in files, in the order in which they are looked for.
+_NAMES_OF_NORMALS = (_NORMALS, ["normal_x", "normal_y", "normal_z"])
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_table(parser, "a scan: .ply, .las, .laz, .xyz, or any table with columns x, y and z")
+    add_table(parser, "a scan: .ply, .pcd, .las, .laz, .xyz, or any table with columns x, y and z")
     add_detector(parser, "plane")
+    parser.add_argument(
+        "--voxel", type=positive, metavar="SIZE",
+        help="fit to one point of each cell of this size; all points are scored",
+    )  # fmt: skip
     add_outputs(
         parser,
-        "the scan with score, anomaly and colours: .ply, .las, .laz or any format of tables",
+        "the scan with score, anomaly and colours: .ply, .pcd, .las, .laz or any format of tables",
         "the scan coloured by score, from two sides",
     )
     parser.add_argument(
-        "--keep-colours", action="store_true", help="do not change the colours of the scan"
-    )
+        "--surfaces", type=json_file, metavar="FILE",
+        help="the surfaces, with equations and bounds, .json",
+    )  # fmt: skip
+    parser.add_argument(
+        "--colours", choices=("score", "structure", "keep"), default="score",
+        help="colours of the output: blue for kept and red for flagged points; one for each "
+        "structure, which are numbered in a column; or those of the scan (default: %(default)s)",
+    )  # fmt: skip
+    add_groups(parser)
     add_seed(parser)
     add_common(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> None:
     from ...families import layout_of
-    from ...io.tables import with_scores
 
     args.out = with_default_suffix(args.out, args.file)
     check_outputs(args, output)
     families = families_from(args)
     oriented = any(layout_of(each).kind == "oriented points" for each in families)
-    points = read_points(args, families, args.columns or (_ORIENTED if oriented else None))
+    normals = _Normals(args.columns)
+    points = read_points(
+        args, families, args.columns, prepare=normals.prepare if oriented else None
+    )
     _check_cloud(points)
+    points = _thinned(points, args.voxel)
     about, X = points.about(), points.X
     note = missing_note(about["skipped_rows"], "lacks a coordinate", "lack a coordinate")
+    painter = _Painter(args.colours, args.surfaces, points)
     detect_and_write(
         args,
         output,
-        families,
+        points.families,
         points,
-        heading=f"points      {len(X):,} of {about['source']}{note}",
+        heading=f"points      {len(X):,} of {about['source']}{note}"
+        + _fitted_note(points, args.voxel)
+        + normals.note,
         shown={name: X[:, k] for k, name in enumerate(points.names)},
-        about=about,
-        add_scores=with_scores if args.keep_colours else _with_scores_and_colours,
+        about={**about, "normals": normals.source},
+        add_scores=painter.add_scores,
         draw=lambda path, found: draw_cloud(
             path, X[:, :3], found.scores, found.summary["threshold"]
         ),
+        after=painter.after,
     )
+
+
+class _Normals:
+    """The normals of a scan: its own, or estimated ones that are added to it."""
+
+    def __init__(self, given: list[str] | None) -> None:
+        self.given, self.note = given, ""
+        self.source: str | None = None
+
+    def prepare(self, table: Table) -> tuple[Table, list[str]]:
+        """For `read_points`: the table with normals, and the columns of the oriented points."""
+        import numpy as np
+
+        from ...clouds import estimate_normals
+
+        points = _POINTS if self.given is None else self.given
+        if len(points) == 6:
+            self.source = "given"
+            return table, points
+        for names in _NAMES_OF_NORMALS:
+            if set(names) <= set(table.names):
+                self.source = "given"
+                return table, [*points, *names]
+        self.source, self.note = "estimated", "\nnormals     estimated from 16 neighbours"
+        kept = ~table.missing(points)
+        normals = np.full((len(table), 3), np.nan)
+        if kept.sum() >= 3:
+            view = _viewpoint(table)
+            normals[kept] = estimate_normals(table.numbers(points)[kept], viewpoint=view)
+            self.note += "" if view is None else ", towards the viewpoint of the scan"
+        added = dict(zip(_NORMALS, np.ma.masked_invalid(normals).T))
+        return table.with_columns(added), [*points, *_NORMALS]
+
+
+def _viewpoint(table: Table) -> list[float] | None:
+    """Where the sensor stood, if a PCD file says so; the origin is what they say by default."""
+    text = getattr(getattr(table.form, "header", None), "viewpoint", "")
+    try:
+        place = [float(word) for word in str(text).split()[:3]]
+    except ValueError:
+        return None
+    return place if len(place) == 3 and any(place) else None
+
+
+def _thinned(points: Points, size: float | None) -> Points:
+    from ..._validation import check_family_fits
+    from ...clouds import voxel_sample
+
+    if size is None:
+        return points
+    try:
+        rows = voxel_sample(points.X[:, :3], size)
+    except ValueError as error:
+        raise ValueError(f"--voxel: {error}") from None
+    for each in points.families:
+        check_family_fits(each, points.X[rows])
+    return points._replace(fitted=rows)
+
+
+def _fitted_note(points: Points, size: float | None) -> str:
+    if points.fitted is None:
+        return ""
+    return f"\nfitted      {len(points.fitted):,} points, one of each voxel of {size:g}"
 
 
 def _check_cloud(points: Points) -> None:
@@ -77,24 +160,46 @@ def _check_cloud(points: Points) -> None:
         )
 
 
-def _with_scores_and_colours(table: Table, scores: Any, threshold: float, scored: Any) -> Table:
-    from ...io.tables import with_scores
+class _Painter:
+    """Adds scores, structures and colours to the scan, and writes the surfaces."""
 
-    table = with_scores(table, scores, threshold, scored)
-    return table.with_columns(_colours(scores, threshold, scored))
+    def __init__(self, colours: str, surfaces: Path | None, points: Points) -> None:
+        self.colours, self.surfaces, self.points = colours, surfaces, points
+        self.labels: Any = None
+
+    def after(self, found: Detection) -> None:
+        """Label the points, once they are scored."""
+        from ...clouds import structure_labels
+
+        if self.surfaces is not None or self.colours == "structure":
+            normal = found.scores <= found.summary["threshold"]
+            self.labels = structure_labels(self.points.X, normal, found.detector.structures_)
+        if self.surfaces is not None:
+            _write_surfaces(self.surfaces, self.points, found, self.labels)
+
+    def add_scores(self, table: Table, scores: Any, threshold: float, scored: Any) -> Table:
+        import numpy as np
+
+        from ...io.tables import with_scores
+
+        table = with_scores(table, scores, threshold, scored)
+        if self.colours == "keep":
+            return table
+        if self.colours == "score":
+            return table.with_columns(colours_by_score(scores, threshold, scored))
+        labels = np.full(len(scores), -1) if self.labels is None else self.labels
+        column = np.full(len(scored), -1, np.int32)
+        column[scored] = labels
+        colours = colours_by_structure(labels, scores > threshold, scored)
+        name = "piforest_structure" if "structure" in table.names else "structure"
+        return table.with_columns({name: column, **colours})
 
 
-def _colours(scores: Any, threshold: float, scored: Any) -> dict[str, Any]:
-    """(rows,) bytes of red, green and blue; grey for rows without a score."""
-    import numpy as np
+def _write_surfaces(path: Path, points: Points, found: Detection, labels: Any) -> None:
+    from ...clouds import describe_surfaces
+    from ...io.atomic import whole_file
 
-    from ...plots._common import colour_reach
-
-    reach = colour_reach(scores, threshold)
-    flagged = (scores > threshold)[:, None]
-    along = np.abs(scores - threshold).clip(0, reach)[:, None] / reach
-    kept = np.array(_KEPT[1]) * (1 - along) + np.array(_KEPT[0]) * along
-    red = np.array(_FLAGGED[0]) * (1 - along) + np.array(_FLAGGED[1]) * along
-    rgb = np.full((len(scored), 3), _UNSCORED, np.uint8)
-    rgb[scored] = np.rint(np.where(flagged, red, kept)).astype(np.uint8)
-    return dict(zip(("red", "green", "blue"), rgb.T.copy()))
+    surfaces = describe_surfaces(found.detector.structures_, points.X[:, :3], labels)
+    content = {"source": points.table.source, "surfaces": surfaces}
+    with whole_file(path) as file:
+        file.write((json.dumps(content, indent=2, allow_nan=False) + "\n").encode())

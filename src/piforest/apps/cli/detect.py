@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ._detecting import add_detector, detect_and_write, families_from
-from ._input import Points, add_table, missing_note, read_points
+from ._input import Points, add_groups, add_table, missing_note, read_points
 from ._options import add_common, add_seed
 from ._output import Output
 from ._plots import draw_detected
@@ -23,15 +23,16 @@ _SHOWN = 8
 def add(parser: argparse.ArgumentParser) -> None:
     add_table(
         parser,
-        "points, one per row: .csv, .tsv, .txt, .parquet, .npy, .npz, .mat, .xyz, .ply, .las or "
-        ".laz; - reads text from standard input",
+        "points, one per row: .csv, .tsv, .txt, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, "
+        ".mat, .xyz, .ply, .las or .laz; - reads text or JSON lines from standard input",
     )
     add_detector(parser)
     add_outputs(
         parser,
         "the rows of FILE with the columns score and anomaly (1 or 0); the suffix gives the format "
-        "(default: that of FILE)",
+        "(default: that of FILE); - for standard output",
     )
+    add_groups(parser)
     add_seed(parser)
     add_common(parser)
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     detect_and_write(
         args,
         output,
-        families,
+        points.families,
         points,
         heading=f"points      {len(X):,} in columns {', '.join(names)} of {about['source']}{note}",
         shown=_shown(points),

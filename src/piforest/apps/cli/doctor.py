@@ -21,10 +21,12 @@ _CORE = {"numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba":
 # Package to module, by extra.
 _EXTRAS = {
     "plots": {"matplotlib": "matplotlib"},
-    "cli": {"pyarrow": "pyarrow"},
+    "cli": {"pyarrow": "pyarrow", "openpyxl": "openpyxl"},
     "vision": {"opencv-python-headless": "cv2"},
     "cloud": {"laspy": "laspy", "lazrs": "lazrs"},
     "data": {"pooch": "pooch"},
+    "sql": {"sqlalchemy": "sqlalchemy"},
+    "remote": {"fsspec": "fsspec", "aiohttp": "aiohttp"},
     "dask": {"dask": "dask", "distributed": "distributed"},
     "gpu": {"torch": "torch"},
 }

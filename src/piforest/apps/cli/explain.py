@@ -7,9 +7,16 @@ import warnings
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from ._detecting import add_detector, detector_from, digits, families_from
-from ._input import Points, add_table, read_points
-from ._options import add_common, add_seed, count, file, picture
+from ._detecting import (
+    add_detector,
+    diagnosis_of,
+    digits,
+    families_from,
+    fit_points,
+    say_diagnosis,
+)
+from ._input import Points, add_groups, add_table, read_points
+from ._options import UsageError, add_common, add_seed, count, file, picture
 from ._output import Output
 from ._plots import draw_explanation
 from ._writing import check_installed
@@ -39,11 +46,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--plot", type=picture, metavar="FILE",
         help="a plot of the row and its nearest structures, .png, .svg or .pdf",
     )  # fmt: skip
+    add_groups(parser)
     add_seed(parser)
     add_common(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> None:
+    if args.model is not None and args.groups is not None:
+        raise UsageError("--groups applies to fitting, and the model is fitted already: omit it.")
     output.check_new(args.plot)
     if args.plot is not None:
         check_installed("matplotlib", "plots need matplotlib: pip install 'piforest[plots]'")
@@ -51,7 +61,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     points = _points(args, loaded)
     at = None if args.row is None else _index(points, args.row)
     if loaded is None:
-        detector = detector_from(args, families_from(args), output).fit(points.X)
+        detector = fit_points(args, points.families, output, points)
     else:
         detector = loaded.detector
     if at is None:
@@ -71,6 +81,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
         for each in reason.nearest
     ]  # fmt: skip
     _print_nearest(output, nearest)
+    diagnosis = diagnosis_of(detector)
+    say_diagnosis(output, diagnosis)
     if args.plot is not None:
         draw_explanation(args.plot, detector, points.X, at, row, points.names)
         output.say(f"\nwrote {args.plot}")
@@ -85,6 +97,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
             "p_value": reason.p_value,
             "text": reason.text,
             "nearest": [_finite(each) for each in nearest],
+            "found_structure": bool(detector.found_structure_),
+            "diagnosis": diagnosis,
             "written": {} if args.plot is None else {"plot": str(args.plot)},
         }
     )

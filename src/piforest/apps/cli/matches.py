@@ -4,124 +4,203 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._detecting import add_detector, detect_and_write, families_from
-from ._input import Points
-from ._options import UsageError, add_common, add_seed, file, names
+from ._cameras import add_cameras, check_cameras
+from ._detecting import add_detector, families_from
+from ._match_pair import run_pair
+from ._match_pairs import run_many
+from ._options import UsageError, add_common, add_seed, count, file, folder, names
 from ._output import Output
-from ._plots import draw_matches
-from ._writing import add_outputs, check_outputs, with_default_suffix
+from ._writing import add_outputs, check_outputs
 
-if TYPE_CHECKING:
-    from ...io.tables import Table
-
-HELP = "find the false matches between two images"
+HELP = "find the false matches between images"
 DESCRIPTION = (
-    "Match two images (SIFT and the ratio test), or read matches from a file, and find those that "
-    "follow no motion of a family: fundamental matrices for rigid bodies, homographies for planes."
+    "Match two images, or all images of a folder, or read matches from a file, and find those that "
+    "follow no motion of a family: fundamental matrices for rigid bodies, homographies for planes. "
+    "A COLMAP database or matches of hloc are filtered pair by pair, and written back with --out."
 )
-_RATIO = 0.8
+_DATABASES = (".db", ".sqlite")
+_MANY = (*_DATABASES, ".h5", ".hdf5")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("image1", type=file, metavar="A.jpg", help="the first image")
-    parser.add_argument("image2", type=file, metavar="B.jpg", help="the second image, of any size")
-    group = parser.add_argument_group("matching")
-    group.add_argument(
-        "--ratio", type=_ratio, metavar="SHARE",
-        help="keep a match if its descriptor is nearer than this times the second nearest "
-        f"(default: {_RATIO})",
+    parser.add_argument(
+        "inputs", type=file, nargs="+", metavar="INPUT",
+        help="two images; or one folder of images; or one file of matches: a COLMAP database "
+        "(.db), matches of hloc (.h5), of LightGlue, SuperGlue or LoFTR (.npz), or a table",
     )  # fmt: skip
-    group.add_argument("--mutual", action="store_true", help="keep only mutual nearest neighbours")
-    group.add_argument(
-        "--matches", type=file, metavar="FILE",
-        help="read the matches from a table with the columns x1, y1, x2, y2 in pixels, or from a "
-        "COLMAP database (.db)",
-    )  # fmt: skip
-    group.add_argument(
-        "--pair", type=_pair, metavar="NAME,NAME",
-        help="names of the images in the COLMAP database (default: their file names)",
-    )  # fmt: skip
+    _add_matching(parser)
+    _add_given(parser)
+    add_cameras(parser)
+    _add_many(parser)
     add_detector(parser, "fundamental")
     add_outputs(
         parser,
-        "the matches: x1, y1, x2, y2 in pixels, the ratio of descriptors, score and anomaly",
-        "both images side by side, with matches coloured by score",
+        "the matches, with score and anomaly; or, with the ending of the file of matches, a copy "
+        "of it with the kept ones",
+        "both images side by side: anomalies, and the motions by colour",
         "--draw",
     )
     add_seed(parser)
     add_common(parser)
 
 
+def _add_matching(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("matching")
+    group.add_argument(
+        "--features", choices=("sift", "orb", "akaze"), help="the features (default: sift)"
+    )
+    group.add_argument(
+        "--ratio", type=_ratio, metavar="SHARE",
+        help="keep a match if its descriptor is nearer than this times the second nearest "
+        "(default: 0.8)",
+    )  # fmt: skip
+    group.add_argument(
+        "--no-mutual", action="store_true",
+        help="keep matches that are nearest neighbours in one direction only",
+    )  # fmt: skip
+    group.add_argument(
+        "--mask", type=file, action="append", metavar="FILE",
+        help="an image that is black where no features are wanted; twice, for both images",
+    )  # fmt: skip
+    group.add_argument(
+        "--masks", type=folder, metavar="FOLDER",
+        help="masks of a folder of images, each named as its image, with or without .png behind it",
+    )  # fmt: skip
+
+
+def _add_given(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("given matches")
+    group.add_argument(
+        "--matches", type=file, metavar="FILE", help="read the matches of the two images from FILE"
+    )
+    group.add_argument(
+        "--keypoints", type=file, metavar="FILE",
+        help="the keypoints that matches of hloc refer to, .h5",
+    )  # fmt: skip
+    group.add_argument(
+        "--pair", type=_pair, metavar="NAME,NAME",
+        help="names of the two images in the file of matches (default: their file names)",
+    )  # fmt: skip
+    group.add_argument(
+        "--columns", type=names, metavar="NAMES",
+        help="the columns of a table in place of x1,y1,x2,y2",
+    )  # fmt: skip
+    group.add_argument(
+        "--array", metavar="NAME", help="name of the array of rows x1, y1, x2, y2 in a .npz or .mat"
+    )
+    group.add_argument(
+        "--quality", nargs="?", const=True, metavar="COLUMN",
+        help="draw samples in proportion to the scores of the matches, or to a column of a table",
+    )  # fmt: skip
+
+
+def _add_many(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("many pairs")
+    group.add_argument(
+        "--pairs", choices=("all", "sequence"), default="all",
+        help="of a folder of images: all pairs, or each image with the next ones by name "
+        "(default: %(default)s)",
+    )  # fmt: skip
+    group.add_argument(
+        "--overlap", type=count, metavar="N",
+        help="with --pairs sequence: how many next ones (default: 1)",
+    )  # fmt: skip
+    group.add_argument(
+        "--keep", choices=("all", "largest"), default="all",
+        help="matches of all motions, or of the one with the most matches, the static scene "
+        "(default: %(default)s)",
+    )  # fmt: skip
+    group.add_argument(
+        "--least", type=count, default=15, metavar="N",
+        help="pairs with fewer matches are not examined (default: %(default)s)",
+    )  # fmt: skip
+    group.add_argument(
+        "--table", type=file, metavar="FILE", help="a table of the pairs, such as pairs.csv"
+    )
+    group.add_argument(
+        "--in-place", action="store_true",
+        help="write the two-view geometries into the COLMAP database itself",
+    )  # fmt: skip
+
+
 def run(args: argparse.Namespace, output: Output) -> None:
-    import numpy as np
-
-    from ...io.tables import with_scores
-    from ...io.tables.matches import MATCH
-    from ...vision import read_image
-
-    args.out = with_default_suffix(args.out, "matches.csv")
-    _check_options(args)
-    check_outputs(args, output)
+    many = _is_many(args)
+    _check_options(args, many)
+    check_cameras(args)
     families = families_from(args)
     _check_families(families)
-    images = [read_image(args.image1), read_image(args.image2)]
-    table, how = _matches(args, images)
-    X = table.numbers(MATCH)
-    points = Points(table, list(MATCH), X, table.rows, np.ones(len(X), bool))
-    detect_and_write(
-        args,
-        output,
-        families,
-        points,
-        heading=f"matches     {len(X):,} {how}",
-        shown=table.columns,
-        about={"images": [str(args.image1), str(args.image2)], "matching": how},
-        add_scores=with_scores,
-        draw=lambda path, found: draw_matches(
-            path, images, X, found.scores, found.summary["threshold"]
-        ),
-        images=images,
+    if many:
+        run_many(args, output, families)
+        return
+    check_outputs(args, output)
+    run_pair(args, output, families)
+
+
+def _is_many(args: argparse.Namespace) -> bool:
+    if len(args.inputs) > 2:
+        raise UsageError(
+            f"{len(args.inputs)} inputs are too many: name two images, a folder of images, or a "
+            "file of matches."
+        )
+    one: Path = args.inputs[0]
+    return (
+        len(args.inputs) == 1
+        and args.pair is None
+        and (one.is_dir() or one.suffix.lower() in _MANY)
     )
 
 
-def _matches(args: argparse.Namespace, images: list[Any]) -> tuple[Table, str]:
-    """The matches, and a description of their origin."""
-    from ...io.tables import Table, read_matches
-    from ...io.tables.matches import MATCH
-    from ...vision import match_images
-
-    between = f"between {args.image1.name} and {args.image2.name}"
-    if args.matches is not None:
-        pair = args.pair
-        if pair is None and args.matches.suffix.lower() == ".db":
-            pair = (args.image1.name, args.image2.name)
-        table = read_matches(args.matches, pair=pair)
-        table.check_complete(MATCH, "remove such rows, or fill them")
-        _check_inside(table.numbers(MATCH), images, args.matches)
-        return table, f"of {args.matches} {between}"
-    ratio = _RATIO if args.ratio is None else args.ratio
-    found = match_images(*images, ratio=ratio, mutual=args.mutual)
-    if not len(found.X):
-        raise ValueError(
-            f"there are no matches {between}: no pair of features passes the ratio test at "
-            f"{ratio:g}. Do the images show the same scene? --ratio 0.9 keeps more."
-        )
-    columns = {**dict(zip(MATCH, found.X.T)), "ratio": found.ratio}
-    how = f"{between}, SIFT, ratio below {ratio:g}" + (", mutual" if args.mutual else "")
-    return Table(columns, f"{args.image1.name} and {args.image2.name}", points=MATCH), how
-
-
-def _check_options(args: argparse.Namespace) -> None:
-    if args.matches is None and args.pair is not None:
-        raise UsageError("--pair selects images of a COLMAP database: use it with --matches.")
-    for name, given in (("ratio", args.ratio is not None), ("mutual", args.mutual)):
-        if args.matches is not None and given:
+def _check_options(args: argparse.Namespace, many: bool) -> None:
+    one = args.inputs[0] if len(args.inputs) == 1 else None
+    images = one is not None and one.is_dir()
+    given = args.matches is not None or (one is not None and not images)
+    if one is not None and args.matches is not None:
+        raise UsageError("--matches belongs to two images: name both, or the file alone.")
+    options = {
+        "features": args.features, "ratio": args.ratio, "no-mutual": args.no_mutual or None,
+        "mask": args.mask, "masks": args.masks,
+    }  # fmt: skip
+    for name, value in options.items():
+        if given and value is not None:
+            source = args.matches if one is None else one
             raise UsageError(
-                f"--{name} applies to matching, but the matches are read from {args.matches}: omit "
-                f"--{name} or --matches."
+                f"--{name} applies to matching, but the matches are read from {source}: omit "
+                f"--{name}" + (" or --matches." if one is None else ".")
             )
+    for name, value in {"pair": args.pair, "keypoints": args.keypoints, "columns": args.columns,
+                        "array": args.array}.items():  # fmt: skip
+        if value is not None and not given:
+            raise UsageError(f"--{name} belongs to a file of matches: use it with --matches.")
+    if args.mask is not None and (images or len(args.mask) > 2):
+        raise UsageError("--mask takes the masks of two images; --masks FOLDER those of a folder.")
+    if args.masks is not None and not images:
+        raise UsageError("--masks is a folder for a folder of images; --mask takes one mask.")
+    if args.quality not in (None, True) and many:
+        raise UsageError("--quality takes a column of a table; without a name, any scores.")
+    _check_many(args, many, images)
+
+
+def _check_many(args: argparse.Namespace, many: bool, images: bool) -> None:
+    if args.overlap is not None and args.pairs != "sequence":
+        raise UsageError("--overlap belongs to --pairs sequence.")
+    for name in ("report", "plot", "model"):
+        if many and getattr(args, name) is not None:
+            shown = "draw" if name == "plot" else name
+            raise UsageError(
+                f"--{shown} is of one pair: name two images, or --pair of a file of matches."
+            )
+    unused = {
+        "pairs": args.pairs != "all" and not images,
+        "table": args.table is not None and not many,
+        "in-place": args.in_place and not many,
+    }
+    for name, is_unused in unused.items():
+        if is_unused:
+            raise UsageError(f"--{name} is for many pairs: a folder of images, a database, hloc.")
+    if args.in_place and (args.inputs[0].suffix.lower() not in _DATABASES or args.out is not None):
+        raise UsageError("--in-place changes a COLMAP database (.db); --out writes a copy instead.")
 
 
 def _check_families(families: list[Any]) -> None:
@@ -133,22 +212,6 @@ def _check_families(families: list[Any]) -> None:
                 f"family {family.name!r} does not take matches between images; families that do: "
                 f"{', '.join(match_families())}."
             )
-
-
-def _check_inside(X: Any, images: list[Any], path: Path) -> None:
-    """Warn of matches outside of the images: they belong to other images or sizes."""
-    import numpy as np
-
-    from ..._validation import warn_user
-
-    sizes = np.array([size for image in images for size in image.shape[1::-1]])
-    outside = int(np.any((X < -1) | (sizes + 1 < X), axis=1).sum())
-    if outside:
-        shown = " and ".join(f"{image.shape[1]} x {image.shape[0]}" for image in images)
-        warn_user(
-            f"{outside} of {len(X)} matches of {path} lie outside the images ({shown} pixels); "
-            "do they belong to images of another size?"
-        )
 
 
 def _ratio(text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._options import add_seed, count, folder, jobs, names
+from ._options import UsageError, add_seed, count, folder, jobs, names
 from ._output import Output
 
 HELP = "reproduce the tables and figures of the paper"
@@ -14,8 +14,11 @@ DESCRIPTION = (
     "numbers beside the published ones. Takes about half an hour on two cores. An interrupted run "
     "can be continued."
 )
-# The names in piforest.reproduction.reproduce, repeated here because its import takes a second.
+# The names in piforest.reproduction, repeated here because its import takes a second.
 _PARTS = ("synthetic", "homography", "fundamental", "share", "variants", "figures", "pairs")
+_REAL = (
+    "lines", "tables", "scans", "units", "unrelated", "related", "segments", "anomalies", "scenes",
+)  # fmt: skip
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +35,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="also evaluate what goes beyond the paper, on its datasets and on synthetic scenes, "
         "in beyond.html",
     )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="a few datasets, two runs")
+    parser.add_argument(
+        "--real", action="store_true",
+        help="evaluate instead on real data and on noisy, rounded and scaled scenes, in real.html",
+    )  # fmt: skip
+    parser.add_argument(
+        "--part", type=_real_parts, metavar="NAMES",
+        help=f"with --real: some of {','.join(_REAL)}, separated by commas (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--compare", type=Path, metavar="FILE",
+        help="with --real: print the means beside those of an earlier real.json",
+    )  # fmt: skip
+    parser.add_argument(
+        "--quick", action="store_true",
+        help="a few datasets, two runs; with --real, one run of a third of the cells",
+    )  # fmt: skip
     parser.add_argument("--runs", type=count, help="number of runs (default: 10, with --quick 2)")
     add_seed(parser)
     parser.add_argument(
@@ -42,6 +60,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> None:
+    for name in ("part", "compare"):
+        if getattr(args, name) is not None and not args.real:
+            raise UsageError(f"--{name} needs --real.")
+    if args.real:
+        _run_real(args, output)
+        return
     from ...reproduction.reproduce import reproduce
 
     reproduce(
@@ -55,9 +79,31 @@ def run(args: argparse.Namespace, output: Output) -> None:
     )
 
 
+def _run_real(args: argparse.Namespace, output: Output) -> None:
+    from ...reproduction.real.reproduce import reproduce_real
+
+    reproduce_real(
+        args.out,
+        parts=args.part,
+        compare_with=args.compare,
+        quick=args.quick,
+        seed=args.seed,
+        n_jobs=args.jobs,
+        log=output.say,
+    )
+
+
 def _parts(text: str) -> list[str]:
+    return _known(text, _PARTS)
+
+
+def _real_parts(text: str) -> list[str]:
+    return _known(text, _REAL)
+
+
+def _known(text: str, known: tuple[str, ...]) -> list[str]:
     parts = names(text)
     for name in parts:
-        if name not in _PARTS:
-            raise argparse.ArgumentTypeError(f"{name!r} must be one of {', '.join(_PARTS)}")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"{name!r} must be one of {', '.join(known)}")
     return parts

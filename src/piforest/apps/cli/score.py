@@ -12,11 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...io.remote import shown
 from ._clusters import add_cluster, score_on_cluster
-from ._input import add_table, check_text_columns, missing_note
-from ._options import add_common, auto_or_share, file
+from ._input import add_table, check_text_columns, missing_note, numbers_of, read_options
+from ._options import add_common, auto_or_share, file, file_or_stream
 from ._output import Output, StatusLine
-from ._writing import dry_run_write, with_default_suffix
+from ._writing import add_rows, check_rows, dry_run_write, with_default_suffix
 
 if TYPE_CHECKING:
     from ...io.tables import Table
@@ -46,10 +47,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="flag rows that score above this, between 0 and 1 (default: that of the model)",
     )  # fmt: skip
     parser.add_argument(
-        "--out", type=file, metavar="FILE",
+        "--out", type=file_or_stream, metavar="FILE",
         help="the rows of FILE with the columns score and anomaly (1 or 0); the suffix gives the "
         "format (default: that of FILE)",
     )  # fmt: skip
+    add_rows(parser)
     add_cluster(parser)
     add_common(parser)
 
@@ -57,6 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> int:
     from ...estimators import load
 
+    check_rows(args)
     if args.dask is None:
         if Path(args.file).is_dir():
             raise IsADirectoryError(
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         return score_on_cluster(args, output, detector, pick)
     start = time.perf_counter()
     with ExitStack() as stack:
-        tally = _Tally(float(detector.threshold_), output)
+        tally = _Tally(float(detector.threshold_), output, args.rows)
         writer = None
         for block, names in _blocks(args, detector, fitted):
             if tally.rows == 0 and args.out is not None:
@@ -96,16 +99,9 @@ def _blocks(
     from ...io.tables import read_blocks
 
     names = None
-    for block in read_blocks(
-        args.file,
-        _ROWS,
-        delimiter=args.delimiter,
-        header=args.header,
-        decimal=args.decimal,
-        array=args.array,
-    ):
+    for block in read_blocks(args.file, _ROWS, **read_options(args)):
         if names is None:
-            names = _columns(args, block, detector, fitted)
+            names = _columns(args, numbers_of(block, args), detector, fitted)
         yield block, names
 
 
@@ -150,11 +146,13 @@ def _score(
 ) -> None:
     from ...io.tables import score_names, with_scores
 
-    scored = ~block.missing(names)
-    if not args.drop_missing:
-        block.check_complete(names)
-    X = block.numbers(names)[scored]
+    numbers = numbers_of(block, args)
+    scored = ~numbers.missing(names)
+    if args.missing == "error":
+        numbers.check_complete(names)
+    X = numbers.numbers(names)[scored]
     scores = detector.anomaly_score(X) if len(X) else X[:, 0]
+    tally.source = block.source
     tally.add(names, X, scores, block.rows[scored], len(block))
     tally.show(block.total)
     if writer is not None:
@@ -165,12 +163,14 @@ def _score(
 class _Tally:
     """The summary of all blocks, and the progress on a terminal."""
 
-    def __init__(self, threshold: float, output: Output) -> None:
+    def __init__(self, threshold: float, output: Output, keep_rows: bool) -> None:
         self.threshold, self.line = threshold, StatusLine(output)
+        self.all: list[dict[str, Any]] | None = [] if keep_rows else None
         self.rows = self.skipped = self.anomalies = 0
         self.names: list[str] = []
         self.score_names: list[str] = []
-        self.top: list[tuple[float, int, dict[str, Any]]] = []
+        self.source = ""
+        self.top: list[dict[str, Any]] = []
 
     def add(self, names: list[str], X: Any, scores: Any, rows: Any, total: int) -> None:
         """Add the n scored rows of a block of `total` rows."""
@@ -180,10 +180,19 @@ class _Tally:
         self.rows += total
         self.skipped += total - len(X)
         self.anomalies += int((scores > self.threshold).sum())
-        for at in np.argsort(-scores, kind="stable")[:_TOP]:
-            values = dict(zip(names, X[at].tolist()))
-            self.top.append((-float(scores[at]), int(rows[at]), values))
-        self.top = heapq.nsmallest(_TOP, self.top, key=lambda each: each[:2])
+        order = np.argsort(-scores, kind="stable")[:_TOP]
+        best = [self._row(at, names, X, scores, rows) for at in order]
+        self.top = heapq.nsmallest(
+            _TOP, [*self.top, *best], key=lambda each: (-each["score"], each["row"])
+        )
+        if self.all is not None:
+            self.all += [self._row(at, names, X, scores, rows) for at in range(len(X))]
+
+    def _row(self, at: int, names: list[str], X: Any, scores: Any, rows: Any) -> dict[str, Any]:
+        """One row, as in JSON."""
+        score, values = float(scores[at]), dict(zip(names, X[at].tolist()))
+        flagged = score > self.threshold
+        return {"row": int(rows[at]), "score": score, "anomaly": flagged, "values": values}
 
     def show(self, total: int | None) -> None:
         """Show the progress, with a bar if the total number of rows is known."""
@@ -196,38 +205,36 @@ class _Tally:
 def _print_summary(
     args: argparse.Namespace, output: Output, detector: Any, tally: _Tally, seconds: float
 ) -> None:
-    from ._detecting import format_rows
+    from ._detecting import anomalies_line, format_rows
 
     n = tally.rows - tally.skipped
     summary = {
-        "source": "standard input" if args.file == "-" else args.file,
+        "source": tally.source,
         "model": str(args.model),
         "class": type(detector).__name__,
         "columns": tally.names,
         "rows": tally.rows,
         "skipped_rows": tally.skipped,
         "threshold": tally.threshold,
+        "threshold_source": detector.threshold_source_,
         "anomalies": tally.anomalies,
         "seconds": seconds,
-        "most_anomalous": [
-            {"row": row, "score": -least, "anomaly": -least > tally.threshold, "values": values}
-            for least, row, values in tally.top
-        ],
+        "most_anomalous": tally.top,
         "score_columns": tally.score_names,
-        "written": {} if args.out is None else {"out": str(args.out)},
+        "written": {} if args.out is None else {"out": shown(args.out)},
     }
     note = missing_note(tally.skipped, "more lacks a number", "more lack a number")
     columns = ", ".join(tally.names)
     output.say(f"rows        {n:,} in columns {columns} of {summary['source']}{note}")
     output.say(f"model       {args.model}, a {summary['class']}")
-    output.say(
-        f"anomalies   {tally.anomalies:,} of {n:,} ({100 * tally.anomalies / n:.3g} %) score above "
-        f"{tally.threshold:.3f}"
-    )
+    source = detector.threshold_source_
+    output.say(anomalies_line(tally.anomalies, n, tally.threshold, source))
     output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")
     output.say("\nmost anomalous rows")
-    for line in format_rows(summary["most_anomalous"]):  # type: ignore[arg-type]
+    for line in format_rows(tally.top):
         output.say(line)
-    if args.out is not None:
-        output.say(f"\nwrote {args.out}")
+    if args.out is not None and not output.rows_on_stdout:
+        output.say(f"\nwrote {shown(args.out)}")
+    if tally.all is not None:
+        summary["scored_rows"] = tally.all
     output.result(summary)

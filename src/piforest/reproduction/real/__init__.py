@@ -1,0 +1,1 @@
+"""Evaluation on the data that users have: noise, rounding, units, photos, tables, scans."""
