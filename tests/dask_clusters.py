@@ -38,11 +38,19 @@ def scheduler(folder, port=0, **environment):
         "--scheduler-file", folder / "scheduler.json", folder=folder, **environment,
     )  # fmt: skip
     limit = time.monotonic() + WAIT
-    while not (folder / "scheduler.json").exists():
+    # The file is there before it is written.
+    while not (address := _address(folder / "scheduler.json")):
         assert process.poll() is None, "dask scheduler ended"
         assert time.monotonic() < limit, "dask scheduler did not start"
         time.sleep(0.1)
-    return process, json.loads((folder / "scheduler.json").read_text())["address"]
+    return process, address
+
+
+def _address(path):
+    try:
+        return json.loads(path.read_text())["address"]
+    except (OSError, ValueError):
+        return None
 
 
 def worker(folder, *options):

@@ -77,7 +77,7 @@ def write_pages(folder):
     put("lines", detector, X, title=HOSTILE, table=table, names=[HOSTILE, "y"], source="a.csv")
     put("gaps", detector, X, table=_with_gaps(X))
     put("formulas", detector, X, table=_with_formulas(X), names=["x", "y"])
-    # More points than the view holds, with scores of their own.
+    # More points than the view holds, with different scores.
     rng = np.random.default_rng(0)
     put("many", detector, rng.normal(size=(12_000, 2)), rng.uniform(size=12_000))
     return made

@@ -6,6 +6,9 @@ import numpy as np
 
 from piforest.families import get_family, layout_of, list_families
 
+# Models as they are drawn.
+RAW = {"refit": False, "select": False, "bound": False}
+
 
 def rotation(axis, angle):
     axis = np.asarray(axis, float) / np.linalg.norm(axis)
@@ -136,7 +139,7 @@ def segments(n=40, seed=0, point=(900.0, 150.0)):
     return np.concatenate([start, start + rng.uniform(0.1, 0.3, (n, 1)) * (point - start)], axis=1)
 
 
-# Calibrated matches have an origin and a scale of their own.
+# The origin and the scale of calibrated matches are fixed.
 CALIBRATED = [
     name for name in list_families() if not {"translation", "scale"} & get_family(name).symmetries
 ]

@@ -11,21 +11,30 @@ from piforest import PreferenceIsolationForest
 from piforest._kernels.bands import NO_BAND, band_bins
 from piforest._random import Stream
 from piforest.bands import (
-    WIDTHS,
     Bands,
     count_bins,
     full_band_table,
     kernel_scales,
-    log_likelihood_ratios,
+    least_ratio,
     measure_bands,
     model_weights,
-    widths_of,
     within,
 )
 from piforest.datasets import make_circles, make_lines
 from piforest.families import extent, get_family, list_families
+from piforest.ladder import (
+    N_WIDE,
+    WIDE_WIDTHS,
+    WIDTHS,
+    Grid,
+    ladder_of,
+    log_likelihood_ratios,
+    narrow_grid,
+)
+from piforest.measuring import Measuring
 from piforest.membership import sample_membership
 from piforest.models import draw_models
+from piforest.resolution import find_resolution
 from piforest.sampling import get_sampler
 from scenes import on_one_model
 
@@ -105,32 +114,67 @@ def test_the_source_of_sigma_is_reported():
     assert detector.sigma_ == 0.01
 
 
+def compare_with_naive(name, X, models, ladder, **naive_options):
+    """Compare bands with the naive ones; return bands and table."""
+    family, membership = models.family, sample_membership([models])
+    found, table = measure_bands(X, models, membership, ladder, keep=True)
+    R = naive.residuals(name, X, models.params)
+    in_sample = np.zeros(R.shape, bool)
+    for j, sample in enumerate(models.samples):
+        in_sample[sample, j] = True
+    if ladder.null is not None:
+        naive_options["null"] = naive.residuals(name, ladder.null, models.params)
+    d = X.shape[1]
+    sigma, width, ratio, gain = naive.bands(
+        R, in_sample, ladder.widths, family.sample_size(d), family.codimension(d), **naive_options
+    )
+    assert found.sigma == sigma
+    assert np.array_equal(found.half_width, width)
+    np.testing.assert_allclose(found.ratio, ratio, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found.gain, gain, rtol=1e-11, atol=1e-11)
+    return found, table
+
+
 @pytest.mark.parametrize("name", list_families())
 def test_bands_equal_the_naive_ones(name):
     family, X = get_family(name), on_one_model(name, 60)
     X = X + np.random.default_rng(2).normal(0, 0.05 * extent(family, X), X.shape)
     models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
+    ladder = ladder_of(family, X, narrow_grid(family, X), Stream(2))
+    assert np.array_equal(ladder.widths, extent(family, X) * WIDTHS)
+    found, table = compare_with_naive(name, X, models, ladder)
     membership = sample_membership([models])
-    found, table = measure_bands(X, models, membership, widths_of(family, X), keep=True)
-    R = naive.residuals(name, X, models.params)
-    d = X.shape[1]
-    widths = extent(family, X) * WIDTHS
-    in_sample = np.zeros(R.shape, bool)
-    for j, sample in enumerate(models.samples):
-        in_sample[sample, j] = True
-    sigma, width, ratio, gain = naive.bands(
-        R, in_sample, widths, family.sample_size(d), family.codimension(d)
-    )
-    assert found.sigma == sigma
-    assert np.array_equal(found.half_width, width)
-    np.testing.assert_allclose(found.ratio, ratio, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(found.gain, gain, rtol=1e-12, atol=1e-13)
-    threads, no_table = measure_bands(X, models, membership, widths, n_jobs=2)
+    threads, no_table = measure_bands(X, models, membership, ladder, n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
     assert no_table is None
-    full = full_band_table(X, models, membership)
+    full = full_band_table(X, models, membership, ladder)
     assert np.array_equal(table.bins, full.bins)
     assert np.array_equal(table.counts, full.counts)
+
+
+@pytest.mark.parametrize("name", ["line", "linear_regression", "homography", "vanishing_point"])
+@pytest.mark.parametrize("n_wide", [N_WIDE, len(WIDE_WIDTHS)])
+def test_wide_bands_equal_the_naive_ones(name, n_wide):
+    family, X = get_family(name), on_one_model(name, 60)
+    X = X + np.random.default_rng(2).normal(0, 0.2 * extent(family, X), X.shape)
+    models, _ = draw_models(X, family, get_sampler("mixed"), 80, Stream(1))
+    grid = Grid(extent(family, X) * WIDE_WIDTHS, n_wide)
+    compare_with_naive(name, X, models, ladder_of(family, X, grid, Stream(2)), n_wide=n_wide)
+
+
+def test_no_band_of_rounded_points_is_narrower_than_the_step():
+    X = make_lines(2, sizes=100, noise=0.002, anomaly_share=0.3, random_state=3).data
+    X *= 4
+    family, rounded = get_family("line"), np.round(X, 1)
+    resolution = find_resolution(family, rounded, Stream(4))
+    np.testing.assert_allclose(resolution.steps, 0.1)
+    rows = resolution.dithered(rounded, np.arange(len(X)))
+    models, _ = draw_models(rows, family, get_sampler("mixed"), 150, Stream(1))
+    ladder = Measuring(resolution, narrow_grid(family, X)).ladder(family, rounded, rows)
+    floors = ladder.effect.floors(family, models.params)
+    assert (floors >= 0.1 - 1e-12).all()
+    found, _ = compare_with_naive("line", rows, models, ladder, floors=floors)
+    assert (found.half_width[found.ratio > 0] >= 0.1 - 1e-12).all()
 
 
 def test_the_adaptive_scale_lies_between_sigma_and_the_scale_of_the_model():
@@ -180,3 +224,32 @@ def test_estimate_sigma_is_public_and_reproducible():
         piforest.estimate_sigma(X, "circle", n_models=0)
     with pytest.raises(ValueError, match="family 'homography' needs"):
         piforest.estimate_sigma(X, "homography")
+
+
+def test_scales_equal_the_naive_ones():
+    width, ratio = np.array([0.01, 0.04, 0.3, 0.1]), np.array([9.0, 1.0, 3.0, 0.0])
+    bands = Bands(0.013, width, ratio, ratio)
+    for sigma in ("auto", 0.02):
+        expected = naive.scales(sigma, 0.013, width, ratio)
+        found = kernel_scales(bands, "adaptive", None if sigma == "auto" else sigma)
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    assert model_weights(bands, "gain").tolist() == [g**0.75 for g in ratio]
+    assert model_weights(bands, "none").tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize("n_models", [1, 40, 10_000])
+def test_random_data_give_one_significant_band_in_a_thousand(n_models):
+    """A ratio of L or more has a probability of about exp(-L), in each band of each model."""
+    limit = least_ratio(n_models)
+    assert n_models * len(WIDTHS) * np.exp(-limit) == pytest.approx(1e-3)
+    bands = Bands(0.013, np.ones(n_models), np.ones(n_models), np.ones(n_models))
+    assert bands.least_ratio == limit
+
+
+def test_sigma_can_be_estimated_from_one_model_and_not_from_none():
+    X = make_lines(1, sizes=30, noise=0.01, anomaly_share=0.0, random_state=0).data
+    assert piforest.estimate_sigma(X, "line", n_models=1, random_state=0) > 0
+    with pytest.raises(ValueError, match="n_models must be"):
+        piforest.estimate_sigma(X, "line", n_models=0)
+    with pytest.raises(ValueError, match="X must hold values between"):
+        piforest.estimate_sigma(X * 1e160, "line")

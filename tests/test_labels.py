@@ -12,6 +12,7 @@ from piforest import PreferenceIsolationForest
 from piforest import labels as rules
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines, make_motion_pair, make_plane_pair
+from piforest.families import get_family
 from piforest.findings import Findings
 from piforest.thresholds import best_f1_threshold
 
@@ -78,7 +79,7 @@ def test_few_flagged_points_are_anomalous_if_they_are_far():
 def test_null_points_ignore_far_points():
     X = np.random.default_rng(0).uniform(size=(500, 2))
     X[0] = 1e6
-    points = rules.null_points(X, Stream(0))
+    points = rules.null_points(X, get_family("line"), Stream(0))
     assert points.shape == (rules.NULL_POINTS, 2)
     assert (points.max() < 1.01) & (points.min() > -0.01)
 

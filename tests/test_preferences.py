@@ -7,12 +7,13 @@ import pytest
 
 import naive
 from piforest import PreferenceEmbedding
+from piforest._kernels.preferences import collect_gaussian, fixed_point
 from piforest._random import Stream
 from piforest._rows import sparse_rows, stack, stacked_csr
 from piforest.families import extent, get_family, list_families
 from piforest.membership import sample_membership
 from piforest.models import draw_models
-from piforest.preferences import Gaussian, Preferences, resolve_kernel
+from piforest.preferences import Gaussian, Preferences, is_built_in_kernel, resolve_kernel
 from piforest.residuals import block_rows
 from piforest.sampling import get_sampler
 from scenes import on_one_model
@@ -254,3 +255,42 @@ def test_a_kernel_that_ignores_its_argument_is_rejected():
     embedding = PreferenceEmbedding("line", kernel=lambda r, sigma: np.ones(100), n_models=90)
     with pytest.raises(ValueError, match=r"kernel .*\(r, sigma\) must have shape"):
         embedding.fit(X).transform(X)
+
+
+@pytest.mark.parametrize("bad", [np.nextafter(1, 2), -5e-324, np.nan, np.inf])
+def test_the_first_value_outside_of_the_unit_interval_is_noticed(bad):
+    def left(phi):
+        n = len(phi)
+        columns, values = np.arange(n, dtype=np.uint16), np.empty(n, np.int8)
+        unit = np.full(n, 127.0)
+        return fixed_point(np.array(phi), unit, np.array([n]), columns, values)
+
+    assert left([1.0, 0.0, 0.5]) == 2  # the zero is removed
+    assert left([1.0, 0.0, bad]) == -1
+
+
+def test_rows_are_the_same_alone_and_among_many_blocks():
+    X = np.random.default_rng(0).uniform(size=(9000, 2))
+    embedding = PreferenceEmbedding("line", n_models=12, random_state=0).fit(X[:300])
+    whole = embedding.transform(X)
+    for rows in (slice(0, 1), slice(4000, 4003), slice(8999, 9000)):
+        assert (embedding.transform(X[rows]) != whole[rows]).nnz == 0
+
+
+def test_the_exponential_is_accurate_to_a_few_bits():
+    m = 4001
+    z, ones, none = np.linspace(0, 3, m), np.ones(m), np.zeros(1, np.int64)
+    near = np.zeros(-(-m // 8) * 8, np.uint8)
+    workspace = near, near.view(np.uint64), np.empty(m // 8 + 2, np.uint32)
+    powers, columns, values = np.empty(m), np.empty(m, np.uint16), np.empty(m, np.int8)
+    collect_gaussian(
+        z[None], 3 * ones, ones, 127 * ones, none, none, none[:0], *workspace, powers,
+        np.empty(1, np.int64), columns, values,
+    )  # fmt: skip
+    np.testing.assert_allclose(powers, np.exp(-(z**2) / 2), rtol=5e-15)
+
+
+def test_kernels_that_every_engine_can_compute():
+    assert is_built_in_kernel("gaussian")
+    assert is_built_in_kernel(Gaussian())
+    assert not is_built_in_kernel(lambda r, sigma: np.exp(-r / sigma))

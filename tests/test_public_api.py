@@ -11,6 +11,7 @@ import piforest
 
 # Parameters and results that may be anything, and why.
 MAY_BE_ANY = {
+    "xp": "the namespace of a formula, or symbols that trace it",
     "changes": "options of the maker of a scene",
     "fit_params": "what a subclass's fit takes",
     "options": "what the class behind a name takes",
@@ -84,6 +85,6 @@ def test_a_public_signature_has_types_that_help(path):
     for name, parameter in inspect.signature(function).parameters.items():
         if name in ("self", "cls") or name in MAY_BE_ANY:
             continue
-        told = f"{path}({name}: {parameter.annotation})"
-        assert parameter.annotation is not inspect.Parameter.empty, told
-        assert parameter.annotation != "Any", told
+        message = f"{path}({name}: {parameter.annotation})"
+        assert parameter.annotation is not inspect.Parameter.empty, message
+        assert parameter.annotation != "Any", message

@@ -9,16 +9,19 @@ from piforest._random import Stream
 from piforest.bands import full_band_table
 from piforest.datasets import make_circles, make_lines, make_motion_pair
 from piforest.families import get_family
+from piforest.ladder import ladder_of, narrow_grid
 from piforest.membership import sample_membership
 from piforest.models import draw_models
 from piforest.sampling import get_sampler
 from piforest.structures import (
     BandCounts,
+    Structure,
     find_structures,
     greedy,
     greedy_structures,
     relative_distances,
     significance_limit,
+    weighted_sigma,
 )
 
 SCENES = {
@@ -31,7 +34,13 @@ SCENES = {
 def band_counts(name, n_models=300):
     X = SCENES[name].data
     models, _ = draw_models(X, get_family(name), get_sampler("mixed"), n_models, Stream(1))
-    return BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
+    return counts_of(X, models)
+
+
+def counts_of(X, models):
+    ladder = ladder_of(models.family, X, narrow_grid(models.family, X), Stream(2))
+    table = full_band_table(X, models, sample_membership([models]), ladder)
+    return BandCounts(X, models, table)
 
 
 @pytest.mark.slow
@@ -88,7 +97,7 @@ def test_two_parallel_lines_are_not_merged():
     X = np.column_stack([t, 0.01 * side + rng.normal(0, 0.001, 200)])
     X = np.vstack([X, rng.uniform([0, -0.5], [1, 0.5], (60, 2))])
     models, _ = draw_models(X, get_family("line"), get_sampler("mixed"), 2600, Stream(0))
-    bands = BandCounts(X, models, full_band_table(X, models, sample_membership([models])))
+    bands = counts_of(X, models)
     everything = np.ones(len(X), bool)
     ((_, _, merged, _),) = greedy([bands], everything, 3.0)
     (_, _, first, _), (_, _, second, _) = greedy([bands], everything, 3.0, look_ahead=True)
@@ -159,3 +168,45 @@ def test_repeated_points_add_no_structures(times):
     assert len(detector.structures_) == 4
     flagged = detector.labels_ == -1
     assert 2 * np.sum(flagged & (y == 0)) / (flagged.sum() + (y == 0).sum()) > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "scene", "sigma"),
+    [
+        ("line", make_lines(3, sizes=150, noise=0.008, anomaly_share=0.3, random_state=4), 0.008),
+        (
+            "circle",
+            make_circles(2, sizes=200, noise=0.012, anomaly_share=0.3, random_state=4),
+            0.012,
+        ),
+    ],
+)
+def test_sigma_is_the_noise_of_the_points_of_the_structures(family, scene, sigma):
+    detector = PreferenceIsolationForest(family, random_state=0).fit(scene.data)
+    assert detector.sigma_ == pytest.approx(sigma, rel=0.25)
+    for structure in detector.structures_:
+        assert structure.sigma == pytest.approx(sigma, rel=0.35)
+    assert detector.sigma_ in [structure.sigma for structure in detector.structures_]
+    given = PreferenceIsolationForest(family, sigma=2 * sigma, random_state=0).fit(scene.data)
+    assert given.sigma_ == 2 * sigma
+
+
+def test_the_sigma_of_several_structures_is_their_weighted_median():
+    def structure(sigma, support):
+        params = np.zeros(4)
+        return Structure(get_family("line"), params, 1.0, 9.0, np.arange(support), sigma)
+
+    structures = [structure(3.0, 10), structure(1.0, 4), structure(2.0, 5)]
+    assert weighted_sigma(structures, 7.0) == 3.0
+    assert weighted_sigma(structures[1:], 7.0) == 2.0
+    assert weighted_sigma([], 7.0) == 7.0
+
+
+def test_the_noise_of_points_exactly_on_a_structure_is_not_known():
+    t = np.linspace(0, 1, 50)
+    X = np.column_stack([t, 2 * t])
+    line = Structure(get_family("line"), np.array([0, 0, 5**-0.5, 2 * 5**-0.5]), 0.1, 9.0, t[:0], 1)
+    assert line.with_noise(X, np.arange(50)).sigma == 0.05
+    noisy = X + np.random.default_rng(0).normal(0, 0.01, X.shape)
+    assert line.with_noise(noisy, np.arange(50)).sigma == pytest.approx(0.01, rel=0.4)

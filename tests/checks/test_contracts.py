@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from piforest.checks import (
-    BrokenLaw,
+    CheckError,
     check_family,
     check_forest,
     check_kernel,
@@ -114,8 +114,8 @@ def _random_null(self, X, n, stream):
         ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) * np.nan}, "NaN"),
         ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) + 1}, "own minimal"),
         ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) ** 2}, "under scale"),
-        ({"residuals": lambda self, X, p: np.zeros((len(X), len(p)))}, "tell points off a model"),
-        ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) * X.max()}, "row alone"),
+        ({"residuals": lambda self, X, p: np.zeros((len(X), len(p)))}, "larger for points off"),
+        ({"residuals": lambda self, X, p: type(LINE).residuals(self, X, p) * X.max()}, "row only"),
         ({"residuals": _writes_into_x}, "residuals must not write into its input"),
         ({"solve": lambda self, s: type(LINE).solve(self, s)[0]}, "must return two arrays"),
         ({"solve": lambda self, s: type(LINE).solve(self, s)[::-1]}, "solve must give params"),
@@ -130,8 +130,11 @@ def _random_null(self, X, n, stream):
         ({"layout": RowLayout("matches", ("x", "y"), ((0,), (2,)))}, r"got \(\(0,\), \(2,\)\)"),
         ({"scene": "make_lines"}, "scene must be a Scene, got 'make_lines'"),
         ({"null_rows": lambda self, X, n, stream: X}, r"null_rows must give .* \(43, 2\)"),
-        ({"null_rows": _random_null}, "null_rows must depend on X, n and the stream alone"),
-        ({"complaint": lambda self, X: "no"}, "complaint must give None .* got 'no'"),
+        ({"null_rows": _random_null}, "null_rows must depend on X, n and the stream only"),
+        (
+            {"reason_to_reject": lambda self, X: "no"},
+            "reason_to_reject must return None .* got 'no'",
+        ),
         ({"outline": lambda self, *_: np.zeros((2, 3))}, "outline must give a list"),
         ({"outline": lambda self, *_: []}, "outline draws nothing"),
         ({"outline": lambda self, *_: [np.zeros((2, 3))]}, r"shape \(\., 2\), got \(2, 3\)"),
@@ -139,12 +142,12 @@ def _random_null(self, X, n, stream):
         ({"outline": lambda self, p, low, high: [low[None]]}, "points on the model"),
         (
             {"solve": lambda self, s: (type(LINE).solve(self, s)[0], np.ones((len(s), 1), bool))},
-            "repeated must be called degenerate",
+            "one repeated point must not be valid",
         ),
     ],
 )
 def test_check_family_says_what_is_broken(changes, says):
-    with pytest.raises(BrokenLaw, match=says):
+    with pytest.raises(CheckError, match=says):
         check_family(broken(LINE, **changes))
 
 
@@ -162,9 +165,9 @@ def test_check_family_finds_models_of_repeated_points():
         params, _ = type(LINE).solve(self, samples)
         return np.where(params == 0, 0.5, params), np.abs(samples).max(axis=(1, 2))[:, None] > 0.5
 
-    with pytest.raises(BrokenLaw, match="go through its own minimal sample"):
+    with pytest.raises(CheckError, match="go through its own minimal sample"):
         check_family(broken(CIRCLE, solve=circle_of_radius_zero))
-    with pytest.raises(BrokenLaw, match="one point repeated"):
+    with pytest.raises(CheckError, match="one repeated point"):
         check_family(broken(LINE, solve=line_of_any_direction))
 
 
@@ -180,16 +183,16 @@ def test_check_family_finds_models_of_repeated_points():
     ids=["squared", "along x"],
 )
 def test_rows_on_one_model_hide_no_broken_law(residuals, says):
-    with pytest.raises(BrokenLaw, match=says):
+    with pytest.raises(CheckError, match=says):
         check_family(broken(CIRCLE, residuals=residuals), on_one_model("circle"))
 
 
 def test_check_family_names_what_is_wrong_with_x():
-    with pytest.raises(BrokenLaw, match=r"X must be a table of rows, got shape \(5,\)"):
+    with pytest.raises(CheckError, match=r"X must be a table of rows, got shape \(5,\)"):
         check_family(LINE, np.zeros(5))
-    with pytest.raises(BrokenLaw, match="n_features is 2, X has 3 columns"):
+    with pytest.raises(CheckError, match="n_features is 2, X has 3 columns"):
         check_family(CIRCLE, np.zeros((9, 3)))
-    with pytest.raises(BrokenLaw, match="less than the 2 rows of X"):
+    with pytest.raises(CheckError, match="less than the 2 rows of X"):
         check_family(CIRCLE, np.zeros((2, 2)))
 
 
@@ -205,9 +208,9 @@ def test_check_family_tells_unstable_rows_without_failing():
 
 
 def test_check_metric_says_what_is_broken():
-    with pytest.raises(BrokenLaw, match="symmetric"):
+    with pytest.raises(CheckError, match="symmetric"):
         check_metric(lambda a, b: float(a @ a))
-    with pytest.raises(BrokenLaw, match="itself"):
+    with pytest.raises(CheckError, match="itself"):
         check_metric(lambda a, b: 1.0)
 
 
@@ -222,16 +225,16 @@ def test_check_kernel_says_what_is_broken():
         def __call__(self, r, sigma):
             return 1 - r / max(r.max(), 1e-9)
 
-    with pytest.raises(BrokenLaw, match="each distance alone"):
+    with pytest.raises(CheckError, match="each distance separately"):
         check_kernel(Relative())
 
     class Large(Rising):
         def __call__(self, r, sigma):
             return np.where(sigma < 1, 2 - r / sigma, 0.5)
 
-    with pytest.raises(BrokenLaw, match="increase"):
+    with pytest.raises(CheckError, match="increase"):
         check_kernel(Rising())
-    with pytest.raises(BrokenLaw, match=r"\[0, 1\]"):
+    with pytest.raises(CheckError, match=r"\[0, 1\]"):
         check_kernel(Large())
 
 
@@ -245,9 +248,9 @@ def test_check_sampler_says_what_is_broken():
     class Wants(Repeats):
         needs = "quality"
 
-    with pytest.raises(BrokenLaw, match="repeat a point"):
+    with pytest.raises(CheckError, match="repeat a point"):
         check_sampler(Repeats())
-    with pytest.raises(BrokenLaw, match="needs must be a tuple of 'quality', 'groups'"):
+    with pytest.raises(CheckError, match="needs must be a tuple of 'quality', 'groups'"):
         check_sampler(Wants())
 
 

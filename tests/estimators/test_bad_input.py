@@ -51,7 +51,7 @@ class NoModels(type(get_family("line"))):
 
 
 class Picky(type(get_family("line"))):
-    def complaint(self, X):
+    def reason_to_reject(self, X):
         return "these look like pixels"
 
 

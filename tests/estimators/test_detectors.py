@@ -23,6 +23,7 @@ from piforest import PreferenceEmbedding, PreferenceIsolationForest, VoronoiFore
 from piforest._random import Stream, choose
 from piforest.datasets import make_circles, make_lines
 from piforest.metrics import get_metric
+from scenes import RAW
 
 LINES, LINES_Y = make_lines(
     3, sizes=30, noise=0.02, anomaly_share=0.4, random_state=1, return_X_y=True
@@ -51,13 +52,13 @@ def small(cls=PreferenceIsolationForest.paper, family="line", **changes):
 @pytest.mark.parametrize("pool_size", [50, 4096])
 @pytest.mark.parametrize("sigma", ["auto", 0.03])
 @pytest.mark.parametrize("family", ["line", "circle"])
-def test_the_default_detector_equals_the_naive_one(family, sigma, pool_size):
+def test_the_detector_with_models_as_drawn_equals_the_naive_one(family, sigma, pool_size):
     X = LINES if family == "line" else CIRCLES
     X = np.concatenate([X, X[:5]])
     twin = paper.LINE if family == "line" else paper.CIRCLE
     lengths, scores = naive.default_detector(X, twin, 1, sigma, 150, 12, 32, 3, pool_size, 4)
     detector = small(
-        PreferenceIsolationForest, family, sigma=sigma, pool_size=pool_size, branching=3
+        PreferenceIsolationForest, family, sigma=sigma, pool_size=pool_size, branching=3, **RAW
     ).fit(X)
     np.testing.assert_allclose(detector.path_lengths(X), lengths, rtol=1e-12)
     np.testing.assert_allclose(detector.scores_, scores, rtol=1e-12)
@@ -152,7 +153,8 @@ class TestInvariants:
         fitted = clone(detector).fit(X)
         labels = clone(detector).fit_predict(X)
         assert np.array_equal(fitted.predict(X), labels)
-        assert set(labels.tolist()) == {-1, 1}
+        nothing = fitted.threshold_source_ == "no structure"
+        assert set(labels.tolist()) == ({1} if nothing else {-1, 1})
 
     def test_signs_are_those_of_scikit_learn(self, detector, X):
         fitted = clone(detector).fit(X)
@@ -279,7 +281,7 @@ def test_moving_the_data_changes_preferences_by_rounding_only():
     cases = [("line", LINES, 0.03, turn), ("circle", CIRCLES, 0.03, turn)]
     cases += [("homography", MATCHES, 4.0, both), ("fundamental", MATCHES, 4.0, both)]
     for family, X, sigma, turn in cases:
-        embedding = PreferenceEmbedding(family, sigma=sigma, n_models=400, random_state=0)
+        embedding = PreferenceEmbedding(family, sigma=sigma, n_models=400, random_state=0, **RAW)
         here = embedding.fit_transform(X).toarray()
         for far in (50, 1e6):
             shift = far * np.linspace(0.6, -1.4, X.shape[1])
@@ -343,7 +345,7 @@ def test_new_points_on_the_structures_have_lower_scores():
 
 
 def test_binary_preferences_make_tanimoto_jaccard():
-    options = {"kernel": "binary", "weighting": "none"}
+    options = {"kernel": "binary", "weighting": "none", **RAW}
     tanimoto = small(PreferenceIsolationForest, **options).fit(LINES)
     jaccard = small(PreferenceIsolationForest, **options, metric="jaccard").fit(LINES)
     assert np.array_equal(tanimoto.scores_, jaccard.scores_)
@@ -352,7 +354,7 @@ def test_binary_preferences_make_tanimoto_jaccard():
 def test_the_algorithm_of_the_paper_is_the_general_detector_with_its_values():
     general = small(
         PreferenceIsolationForest, sampler="uniform", scale="fixed", weighting="none",
-        in_sample_preferences=True, path="depth", metric="tanimoto", branching=2,
+        in_sample_preferences=True, path="depth", metric="tanimoto", branching=2, **RAW,
     )  # fmt: skip
     assert np.array_equal(
         general.fit(LINES).scores_, small(PreferenceIsolationForest.paper).fit(LINES).scores_
@@ -391,6 +393,7 @@ def test_custom_families_samplers_and_kernels_are_accepted():
         Vertical(),
         sampler=FirstRows(),
         kernel=lambda r, s: 1 - r / (3 * s),
+        select=False,
     ).fit(X, quality=quality)
     assert detector.models_[0].samples.max() == 29
     assert detector.scores_[:40].max() < detector.scores_[40:].min()
@@ -604,7 +607,8 @@ def test_the_euclidean_forest_isolates_a_far_point():
 
 def test_the_embedding_works_before_any_other_estimator():
     pipeline = make_pipeline(
-        PreferenceEmbedding("circle", sigma=0.02, random_state=0), LogisticRegression(max_iter=500)
+        PreferenceEmbedding("circle", sigma=0.02, select=False, random_state=0),
+        LogisticRegression(max_iter=500),
     )
     assert pipeline.fit(CIRCLES, CIRCLES_Y > 0).score(CIRCLES, CIRCLES_Y > 0) > 0.9
     isolation = make_pipeline(
@@ -618,7 +622,7 @@ def test_the_embedding_works_before_any_other_estimator():
 
 
 def test_the_embedding_is_sparse_float32_with_feature_names():
-    embedding = PreferenceEmbedding("line", sigma=0.02, n_models=70, random_state=0)
+    embedding = PreferenceEmbedding("line", sigma=0.02, n_models=70, random_state=0, **RAW)
     P = embedding.fit_transform(LINES)
     assert isinstance(P, scipy.sparse.csr_array)
     assert P.dtype == np.float32
@@ -633,6 +637,7 @@ def test_the_embedding_is_sparse_float32_with_feature_names():
         weighting="none",
         in_sample_preferences=True,
         random_state=0,
+        **RAW,
     ).fit_transform(LINES)
     for j, sample in enumerate(embedding.models_[0].samples):
         rows = [int(i) for i in sample]

@@ -127,6 +127,14 @@ class TestPools:
 
         refused("default", "its pool", change)
 
+    def test_rows_that_cancel_out(self, refused):
+        def change(header, arrays):
+            entries = len(arrays["pool.indices"])
+            ends = np.full(len(arrays["pool.indptr"]) - 4, entries)
+            arrays["pool.indptr"] = np.array([0, 2**62, -(2**63), -(2**62), *ends], np.int64)
+
+        refused("default", "its pool", change)
+
     def test_a_repeated_column(self, refused):
         refused("default", "its pool", lambda header, arrays: arrays["pool.indices"].__setitem__(
             1, arrays["pool.indices"][0]))  # fmt: skip

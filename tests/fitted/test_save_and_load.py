@@ -374,7 +374,33 @@ def test_other_archives_and_other_versions_are_rejected(tmp_path):
         PreferenceIsolationForest.load(tmp_path / "other.npz")
     header = {"format": io.FORMAT, "version": 99}
     np.savez(tmp_path / "new.npz", header=np.array(json.dumps(header)))
-    with pytest.raises(ValueError, match=r"has version 99 .* reads versions 1 to 2"):
+    with pytest.raises(ValueError, match=r"has version 99 .* reads versions 1 to 3"):
         PreferenceIsolationForest.load(tmp_path / "new.npz")
     with pytest.raises(FileNotFoundError):
         PreferenceIsolationForest.load(tmp_path / "absent")
+
+
+def test_a_custom_family_can_be_passed_in_the_list_of_the_detector(tmp_path):
+    custom = CustomLine()
+    detector = PreferenceIsolationForest(["circle", custom], n_models=60, **SMALL).fit(X)
+    detector.save(tmp_path / "m")
+    loaded = load(tmp_path / "m", family=["circle", custom])
+    assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
+    with pytest.raises(ValueError, match="family must hold the one custom family of"):
+        load(tmp_path / "m", family=["circle", custom, CustomLine()])
+    other = from_functions(fit_line, along_x, sample_size=2, n_features=2, name="slope")
+    with pytest.raises(ValueError, match="is not the one that"):
+        load(tmp_path / "m", family=["circle", other])
+
+
+def test_a_family_of_one_point_per_sample_is_saved(tmp_path):
+    detector = PreferenceIsolationForest("translation", n_models=30, **SMALL).fit(MATCHES)
+    detector.save(tmp_path / "m")
+    assert np.array_equal(load(tmp_path / "m").anomaly_score(MATCHES), detector.scores_)
+
+
+def test_a_custom_family_is_known_by_its_first_16_models(tmp_path):
+    custom = CustomLine()
+    PreferenceIsolationForest(custom, n_models=60, **SMALL).fit(X).save(tmp_path / "m")
+    arrays = io.read_archive(tmp_path / "m")[1]
+    assert arrays["models.0.known.0"].shape[1] == 16

@@ -10,6 +10,7 @@ from piforest.engines import CpuEngine
 from piforest.fitted import FittedEmbedding
 from piforest.fitted.training_rows import TrainingRows
 from piforest.fitting import EmbeddingParameters, fit_embedding
+from scenes import RAW
 
 X = make_lines(3, sizes=60, noise=0.01, anomaly_share=0.3, random_state=0).data
 
@@ -53,13 +54,15 @@ def test_rows_of_a_collection_are_numbered_among_all_rows():
 
 def test_a_table_of_bands_is_kept_for_all_rows():
     embedding, tables = fitted()
+    assert tables[0].bins.shape == (len(X), embedding.n_models)
+    embedding, tables = fitted(**RAW)
     assert tables[0].bins.shape == (len(X), 80)
     assert embedding.bands[0].sigma == embedding.sigma
     assert embedding.sigma_source == "estimated"
 
 
 def test_one_scale_for_all_models_needs_no_bands():
-    embedding, tables = fitted(sigma=0.5, scale="fixed", weighting="none")
+    embedding, tables = fitted(sigma=0.5, scale="fixed", weighting="none", **RAW)
     assert embedding.bands is None
     assert tables == [None]
     assert (embedding.models[0].scale == 0.5).all()
@@ -69,7 +72,7 @@ def test_one_scale_for_all_models_needs_no_bands():
 def test_each_family_gets_its_share_and_one_model_at_least():
     circles = make_circles(2, sizes=60, random_state=0).data
     embedding, _ = fitted(circles, family=[("line", 1e-9), ("circle", 1.0)], n_models=50)
-    assert [len(models) for models in embedding.models] == [1, 49]
+    assert [models.n_candidates for models in embedding.models] == [1, 49]
 
 
 def test_in_sample_preferences_need_no_membership():

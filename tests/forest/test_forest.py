@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import naive
 from piforest._random import Stream
+from piforest._rows import SparseRows
 from piforest.forest import FlatForest, PooledForest
 from piforest.forest.flat import join
 from piforest.forest.path_length import expected_depth, height_limit
@@ -186,3 +187,56 @@ def test_a_pooled_forest_pickles_without_its_index():
     stored = pickle.dumps(pooled)
     assert np.array_equal(pickle.loads(stored).scores(pool), pooled.scores(pool))
     assert len(stored) < 1.7 * (pool.data.nbytes + pool.indices.nbytes)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_the_number_of_jobs_does_not_change_the_trees(n_jobs):
+    metric = get_metric("euclidean")
+    pooled = PooledForest(metric, np.random.default_rng(0).normal(size=(20, 2)), FlatForest(8, 2))
+    D = pooled.table(pooled.pool)
+    grown = pooled.grow(D, 7, Stream(0), n_jobs).trees
+    expected = pooled.trees.grow(D, Stream(0), range(7))
+    for name in ("roots", "first_child", "seed", "size"):
+        assert np.array_equal(getattr(grown, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("branching", [2, 3, 8])
+def test_grown_trees_are_valid_for_their_pool_and_for_no_smaller_one(branching):
+    for n_trees in (1, 3):
+        forest = FlatForest(8, branching).grow(distances(8, 0, 9), Stream(0), range(n_trees))
+        assert forest.is_valid(8)
+        assert not forest.is_valid(7)
+
+
+def test_distances_of_a_metric_that_is_not_built_in_are_checked():
+    class Broken(type(get_metric("tanimoto"))):
+        def pairwise(self, rows, pool):
+            return np.full((len(rows), 5), np.nan)
+
+    metric = Broken()
+    columns = np.arange(5, dtype=np.uint16)
+    pool = SparseRows(np.arange(6), columns, np.ones(5, np.int8), 5)
+    assert pool.exact
+    with pytest.raises(ValueError, match="metric 'tanimoto'"):
+        PooledForest(metric, pool, FlatForest(5, 2)).table(pool)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("branching", [2, 3])
+def test_scores_equal_the_naive_ones(branching, soft):
+    rng, metric = np.random.default_rng(0), get_metric("euclidean")
+    pool, rows = rng.uniform(0, 0.5, (30, 2)), rng.uniform(0, 0.5, (12, 2))
+    rows[0] = pool[3]  # at no distance from a seed
+    pooled = PooledForest(metric, pool, FlatForest(16, branching, soft=soft))
+    pooled = pooled.grow(pooled.table(pool), 6, Stream(0), None)
+    D = np.sqrt(((rows[:, None] - pool) ** 2).sum(axis=2))
+    trees = [nested(pooled.trees, tree) for tree in range(6)]
+    lengths, scores = naive.scores(D, np.zeros(12, bool), trees, 16, branching, soft)
+    np.testing.assert_allclose(pooled.path_lengths(rows), lengths, rtol=1e-12)
+    np.testing.assert_allclose(pooled.scores(rows), scores, rtol=1e-12)
+
+
+def test_distances_that_are_no_numbers_are_an_error():
+    pool = np.array([[0.0], [1.0]])
+    with pytest.raises(ValueError, match="metric 'euclidean'"):
+        PooledForest(get_metric("euclidean"), pool, FlatForest(2, 2)).table(pool * np.nan)

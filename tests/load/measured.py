@@ -36,5 +36,5 @@ def measured(arguments, folder, limit=None, **environment):
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        told = output.read()
-    return Ended(process.returncode, told, usage.ru_maxrss * 1024, time.monotonic() - start)
+        printed = output.read()
+    return Ended(process.returncode, printed, usage.ru_maxrss * 1024, time.monotonic() - start)

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import piforest
+from piforest import PreferenceIsolationForest
+from piforest.datasets import make_lines, make_plane_pair
+from piforest.diagnosis import Finding, diagnose
+
+LINES = make_lines(3, noise=0.01, anomaly_share=0.3, random_state=0).data
+
+
+def fitted(X, family="line", **options):
+    return PreferenceIsolationForest(family, random_state=0, **options).fit(X)
+
+
+def codes(detector):
+    return [each.code for each in detector.diagnosis_]
+
+
+def test_an_ordinary_scene_has_no_findings():
+    detector = fitted(LINES)
+    assert detector.diagnosis_ == []
+    assert detector.found_structure_
+    assert "Diagnosis" not in detector._html_repr()
+
+
+def test_every_finding_has_a_code_a_sentence_and_a_way_out():
+    X = np.repeat(LINES * [1000, 1], 2, axis=0)
+    found = fitted(X).diagnosis_
+    assert {"units_differ", "repeated_rows"} <= {each.code for each in found}
+    for each in found:
+        assert each.code.replace("_", "").isalpha()
+        assert each.text.endswith(".")
+        assert each.advice.endswith(".")
+        assert str(each) == f"{each.text} {each.advice}"
+
+
+def test_no_structure_is_said_once_and_nothing_is_flagged():
+    X = np.random.default_rng(0).uniform(size=(60, 4)) * 300
+    with pytest.warns(UserWarning, match="no structure of family 'fundamental'") as caught:
+        detector = fitted(X, "fundamental", n_models=200)
+    assert sum("significant" in str(each.message) for each in caught) == 1
+    assert not detector.found_structure_
+    assert codes(detector) == ["no_structure", "too_few_points"]
+    assert detector.structures_ == []
+    assert detector.threshold_source_ == "no structure"
+    assert (detector.labels_ == 1).all()
+    assert (detector.predict(X) == 1).all()
+    assert (detector.decision_function(X) >= 0).all()
+    assert "no structure was found in the data, so that no point is" in str(detector.explain(X)[0])
+    assert "No fundamental stands out from chance" in detector._html_repr()
+
+
+def test_a_given_contamination_flags_its_share_without_a_structure(tmp_path):
+    X = np.random.default_rng(0).uniform(size=(100, 2))
+    detector = fitted(X, contamination=0.1)
+    assert not detector.found_structure_
+    assert np.mean(detector.labels_ == -1) == pytest.approx(0.1)
+    with pytest.warns(UserWarning, match="no point is flagged"):
+        detector.set_contamination("auto")
+    assert (detector.labels_ == 1).all()
+    detector.save(tmp_path / "model.pif")
+    loaded = piforest.load(tmp_path / "model.pif")
+    assert loaded.threshold_source_ == "no structure"
+    assert not loaded.found_structure_
+    assert loaded.diagnosis_ == detector.diagnosis_
+    assert (loaded.predict(X) == 1).all()
+    with pytest.warns(UserWarning, match="no point is flagged"):
+        assert (loaded.set_contamination("auto", X).predict(X) == 1).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("family", "d"),
+    [("line", 2), ("circle", 2), ("plane", 3), ("linear_regression", 3), ("homography", 4)],
+)
+def test_noise_has_no_structure(family, d, seed):
+    rng = np.random.default_rng(seed)
+    for X in (rng.uniform(size=(150, d)), rng.normal(size=(300, d))):
+        with pytest.warns(UserWarning, match="no point is flagged"):
+            detector = PreferenceIsolationForest(family, random_state=seed).fit(X)
+        assert not detector.found_structure_
+
+
+def test_one_structure_that_holds_everything_is_named():
+    X = make_lines(1, noise=0.01, anomaly_share=0.0, random_state=0).data
+    assert codes(fitted(X)) == ["one_structure"]
+
+
+def test_columns_of_different_units_are_named():
+    found = fitted(LINES * [1000, 1]).diagnosis_
+    (units,) = [each for each in found if each.code == "units_differ"]
+    assert units.text.startswith("column 0 varies ")
+    assert "column 1" in units.text
+
+
+def test_exact_points_have_a_sigma_at_the_limit():
+    X = make_lines(3, noise=0.0, anomaly_share=0.3, random_state=0).data
+    assert codes(fitted(X)) == ["sigma_at_limit"]
+
+
+def test_a_given_sigma_is_contradicted_only_by_strong_evidence():
+    with pytest.warns(UserWarning, match="look as if it were"):
+        wrong = fitted(LINES, sigma=0.2)
+    (finding,) = [each for each in wrong.diagnosis_ if each.code == "sigma_disagrees"]
+    assert finding.text.startswith("sigma = 0.2 was given")
+    for share in (0.3, 0.85):
+        X = make_lines(3, noise=0.01, anomaly_share=share, random_state=0).data
+        assert "sigma_disagrees" not in codes(fitted(X, sigma=0.01))
+
+
+def test_matches_that_share_points_are_counted():
+    X = make_plane_pair(2, sizes=100, anomaly_share=0.3, random_state=0).data
+    shared = np.vstack([X, np.column_stack([X[:80, :2] + 7.0, np.tile(X[0, 2:], (80, 1))])])
+    assert codes(fitted(X, "homography")) == []
+    assert codes(fitted(shared, "homography")) == ["many_to_one"]
+
+
+def test_matches_of_many_points_to_few_are_no_structure():
+    """60 of 120 random matches share five points of the second image: counted once for each row,
+    they are two or three significant motions."""
+    rng = np.random.default_rng(0)
+    few = rng.uniform(0, 500, (5, 2))[rng.integers(5, size=60)]
+    shared = np.column_stack([rng.uniform(0, 500, (60, 2)), few])
+    with pytest.warns(UserWarning, match="no point is flagged"):
+        detector = fitted(np.vstack([rng.uniform(0, 500, (60, 4)), shared]), "fundamental")
+    assert not detector.found_structure_
+    assert codes(detector) == ["no_structure", "many_to_one"]
+
+
+def test_rounded_columns_are_named():
+    detector = fitted(LINES)
+    steps = np.array([0.0, 0.1])
+    found = diagnose(
+        detector.fitted_, detector.structures_, found=True, names=["a", "b"], steps=steps
+    )
+    assert [each.code for each in found] == ["rounded_columns"]
+    assert "b to 0.1" in found[0].text
+
+
+def test_anomalies_that_score_like_normal_points_are_reported():
+    """Heaps of points: more of them share preferences than of the lines."""
+    rng = np.random.default_rng(0)
+    X = make_lines(4, sizes=100, noise=0.01, anomaly_share=0.0, random_state=3).data
+    low, high = X.min(axis=0), X.max(axis=0)
+    heaps = rng.uniform(low, high, (2, 2))[np.arange(250) % 2] + rng.normal(0, 0.06, (250, 2))
+    detector = fitted(np.vstack([X, heaps]))
+    assert "scores_overlap" in codes(detector)
+
+
+def test_findings_are_values():
+    assert Finding("a", "b.", "c.") == Finding("a", "b.", "c.")
+    with pytest.raises(AttributeError):
+        Finding("a", "b.", "c.").code = "d"
+    forest = piforest.VoronoiForest("euclidean", random_state=0).fit(LINES)
+    with pytest.raises(ValueError, match="without models of structures has no diagnosis"):
+        diagnose(forest.fitted_, [], found=False)

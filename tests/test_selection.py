@@ -1,0 +1,83 @@
+"""Which models are kept, against loops over single points and models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from naive import refinement as naive
+from piforest._random import Stream
+from piforest.datasets import make_lines
+from piforest.families import get_family
+from piforest.membership import sample_membership
+from piforest.models import draw_models
+from piforest.preferences import Gaussian
+from piforest.sampling import resolve_sampler
+from piforest.selection import merged_weights, name_counts, representatives
+
+X = make_lines(3, sizes=30, anomaly_share=0.3, random_state=2).data
+
+
+def models_of(m=80, seed=1):
+    models, _ = draw_models(X, get_family("line"), resolve_sampler("mixed"), m, Stream(seed))
+    rng = np.random.default_rng(seed)
+    return replace(
+        models, scale=rng.uniform(0.01, 0.05, m), weight=np.round(rng.uniform(0, 1, m), 1)
+    )
+
+
+def test_points_name_the_models_that_they_prefer_most():
+    models = models_of()
+    own = np.array([[(X[s] == x).all(axis=1).any() for s in models.samples] for x in X])
+    R = models.family.residuals(X, models.params)
+    for q in (1, 3, 200):
+        counts = name_counts([models], X, sample_membership([models]), q)
+        assert counts.tolist() == naive.name_counts(R, own, models.scale, models.weight, q).tolist()
+
+
+def test_models_of_several_families_are_named_together():
+    one, two = models_of(60, 1), models_of(50, 2)
+    counts = name_counts([one, two], X, sample_membership([one, two]), 3)
+    assert len(counts) == 110
+    assert counts[:60].sum() > 0 < counts[60:].sum()
+    assert counts.sum() <= 3 * len(X)
+
+
+def test_nearly_equal_models_are_merged():
+    models = models_of()
+    twice = replace(
+        models,
+        params=np.asfortranarray(np.repeat(models.params, 2, axis=0)),
+        samples=np.repeat(models.samples, 2, axis=0),
+        scale=np.repeat(models.scale, 2),
+        weight=np.repeat(models.weight, 2),
+    )
+    counts = np.arange(1, 161)
+    same = representatives([twice], X, counts)
+    R = models.family.residuals(X, twice.params)
+    phi = np.where(3 * twice.scale >= R, Gaussian()(R, twice.scale), 0.0)
+    steps = np.rint(np.rint(127 * phi) / 127 * 15)
+    assert same.tolist() == naive.merge(steps, counts, 0.9).tolist()
+    seen = steps.any(axis=0)
+    assert (same[1::2] == same[::2])[seen[::2]].all()
+    assert len(np.unique(same[seen])) < seen.sum() / 2 + 1
+
+
+def test_merging_equal_models_changes_no_tanimoto_distance():
+    rng = np.random.default_rng(0)
+    P = rng.uniform(size=(20, 6))
+    copies = np.array([1, 3, 2, 5, 1, 4])
+    weight = merged_weights(np.ones(6), copies, np.arange(6))
+    both = np.repeat(P, copies, axis=1)
+
+    def distances(A):
+        G = A @ A.T
+        return 1 - G / (np.diag(G)[:, None] + np.diag(G) - G)
+
+    np.testing.assert_allclose(distances(P * weight), distances(both), atol=1e-12)
+
+
+def test_the_weight_of_a_representative_is_that_of_all_that_it_stands_for():
+    weight = merged_weights(np.array([3.0, 4.0, 1.0]), np.array([1, 1, 2]), np.array([1, 1, 2]))
+    assert weight.tolist() == [0.0, 5.0, np.sqrt(2.0)]
