@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo setup setup-gpu quick test test-skipped lint bench bench-compare clean
+.PHONY: help demo setup setup-gpu quick test test-skipped lint bench bench-compare bench-peers clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -24,12 +24,13 @@ test: .venv/.setup  ## run all tests
 test-skipped: .venv/.setup  ## run what the last `make test` skipped; without PIFOREST_DATA no data tests
 	$(BIN)/python -m pytest -n auto --no-skips $(if $(PIFOREST_DATA),,-m "not data") @.pytest_cache/d/skipped/tests.txt
 
-lint: .venv/.setup  ## style, types, layers, docstrings
+lint: .venv/.setup  ## style, types, layers, docstrings, licences
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/python tools/check_licences.py
 
 bench: .venv/.setup  ## CPU time and memory, as ratios to what one would pick instead
 	$(BIN)/python benchmarks/run.py $(if $(ONLY),--only "$(ONLY)")
@@ -37,6 +38,10 @@ bench: .venv/.setup  ## CPU time and memory, as ratios to what one would pick in
 bench-compare: .venv/.setup  ## the same for this tree beside BASE=commit (or a JSON file); ONLY=word
 	@test -n "$(BASE)" || { echo 'usage: make bench-compare BASE=commit-or-json [ONLY=word]'; exit 2; }
 	$(BIN)/python benchmarks/compare.py "$(BASE)" $(if $(ONLY),--only "$(ONLY)")
+
+bench-peers: .venv/.setup  ## precision, recall and CPU time beside OpenCV, PoseLib and pydegensac; needs PIFOREST_DATA
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[vision,peers]'
+	$(BIN)/python benchmarks/peers.py $(if $(ONLY),--only "$(ONLY)")
 
 clean:  ## remove the environment and all caches
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -59,6 +64,11 @@ SEED ?= 0
 .PHONY: fuzz
 fuzz: .venv/.setup  ## N inputs that are nearly right, for every reader, model files and commands
 	PYTHONPATH=tests $(BIN)/python -m fuzz --inputs $(N) --seed $(SEED)
+
+MUTANTS ?= 60
+.PHONY: mutants
+mutants: .venv/.setup  ## MUTANTS faults in each part of the core (0: all; ONLY=part): do tests notice?
+	PYTHONPATH=tools:src $(BIN)/python -m mutants --number $(MUTANTS) --seed $(SEED) $(if $(ONLY),--only $(ONLY))
 
 .PHONY: load
 load: .venv/.setup  ## what takes minutes or gigabytes: ten million rows, a thousand columns, a cold cache

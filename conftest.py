@@ -7,6 +7,7 @@ run it on a machine that has more: PyTorch, Chromium, the research data.
 from __future__ import annotations
 
 import os
+import sys
 from importlib.util import find_spec
 
 import pytest
@@ -40,6 +41,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _skipped.add(report.nodeid)
         if "data" in report.keywords:
             _skipped_data.add(report.nodeid)
+
+
+def pytest_runtest_teardown() -> None:
+    """Close the figures of a test or an example, of which matplotlib allows twenty."""
+    pyplot = sys.modules.get("matplotlib.pyplot")  # None where a test hides matplotlib
+    if pyplot is not None:
+        pyplot.close("all")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -1,4 +1,5 @@
-"""Draw the pictures of pictures.md anew, each by the lines that stand above it there.
+"""Draw the pictures of pictures.md anew, each by the lines that stand above it there, and the steps
+of the refinement of accuracy.md.
 
 python docs/make_pictures.py
 """
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent / "pictures.md"
+REFINEMENT = PAGE.parent / "images" / "refinement.png"
 _BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 # Bytes of a picture.
 _MOST = 150_000
@@ -33,6 +35,8 @@ def main() -> None:
     mpl.use("agg")
     import matplotlib.pyplot as plt
 
+    from piforest.reproduction.steps import refinement
+
     made = {code: path for path, code in pictures()}
     known: dict[str, Any] = {}
     for block in _BLOCK.findall(PAGE.read_text()):
@@ -41,6 +45,7 @@ def main() -> None:
         if block in made:
             _save(known["ax"].figure, made[block])
             plt.close("all")
+    _save(refinement(seed=0), REFINEMENT)
 
 
 def _save(figure: Any, path: Path) -> None:
