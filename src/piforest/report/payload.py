@@ -36,8 +36,6 @@ def payload(content: Content, source: str) -> str:
         "structures": _structures(content),
         "images": [image_data(image) for image in content.images],
         "stem": file_stem(source),
-        # In sigmas; a half-width is two.
-        "reach": 2 * REACH,
         **_nearest(content),
     }
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -118,13 +116,15 @@ def _nearest(content: Content) -> dict[str, Any]:
     """The nearest listed structure of each shown row, and the distance in its sigmas."""
     structures = content.structures[:MAX_STRUCTURES]
     if not structures:
-        return {"nearest": None, "sigmas": None}
+        return {"nearest": None, "sigmas": None, "reach": []}
     distances = relative_distances(content.X[content.shown], structures)
     nearest = np.argmin(distances, axis=1)
-    sigmas = 2 * distances[np.arange(len(nearest)), nearest]
+    widths = np.array([each.half_width / each.sigma for each in structures])
+    sigmas = distances[np.arange(len(nearest)), nearest] * widths[nearest]
     return {
         "nearest": counts(nearest),
         "sigmas": encode(np.minimum(sigmas, 1e30), "f32"),
+        "reach": (REACH * widths).tolist(),
     }
 
 
