@@ -95,10 +95,11 @@ class Structure:
         return np.asarray(own(self.params))
 
     def _description(self) -> Description:
-        d = getattr(self.family, "n_features", None) or len(self.names)
-        names = self.names or column_names(self.family, d)
-        digits = digits_for(self.extent, self.sigma)
-        return describe(self.family, np.asarray(self.params), names, digits)
+        params, d = np.asarray(self.params), getattr(self.family, "n_features", None)
+        names = self.names or (() if d is None else column_names(self.family, d))
+        if not names:  # the number of columns is not known
+            return _as_they_are(params, _DIGITS)
+        return describe(self.family, params, names, digits_for(self.extent, self.sigma))
 
     def as_dict(self) -> dict[str, Any]:
         """The structure as plain values, the same in JSON, reports and explanations.
@@ -172,6 +173,10 @@ def describe(family: ModelFamily, params: Floats, names: Sequence[str], digits: 
     own = getattr(family, "describe", None)
     if own is not None:
         return Description(*own(params, names, digits))
+    return _as_they_are(params, digits)
+
+
+def _as_they_are(params: Floats, digits: int) -> Description:
     return Description({"params": params.tolist()}, f"params = {vector(params, digits)}")
 
 

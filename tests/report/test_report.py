@@ -150,11 +150,11 @@ def test_coordinates_far_from_zero_have_enough_digits_to_distinguish_them(write)
         top = np.argsort(-detector.anomaly_score(X), kind="stable")[:20]
         assert len(cells) == 20
         assert np.abs(np.array(cells, float) - X[top, k]).max() <= np.ptp(X[:, k]) / 1000
-    matched = re.search(r'<td class="code">([^<]+)</td>', text)[1].replace("\N{MINUS SIGN}", "-")
+    equation = re.search(r'<td class="code">([^<]+)</td>', text)[1]
     first = detector.structures_[0]
-    params = np.array([[float(word) for word in matched.split(",")]])
-    away = first.family.residuals(X, params)[:, 0] - first.residuals(X)
-    assert np.abs(away).max() < first.half_width
+    a, b, c = map(float, re.fullmatch(r"(\S+) x \+ (\S+) y = (\S+)", equation).groups())
+    away = np.abs(X @ [a, b] - c) - first.residuals(X)
+    assert np.abs(away).max() < first.sigma
     assert _off_their_models(detector, data) < first.half_width / 1000
 
 

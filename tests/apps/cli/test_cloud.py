@@ -168,7 +168,7 @@ def test_structures_are_coloured_numbered_and_described(scan, scene, tmp_path, c
         X = table.numbers(["x", "y", "z"])[of == k]
         assert (plane["type"], plane["points"]) == ("plane", len(X))
         assert np.allclose([plane["bounds"]["min"], plane["bounds"]["max"]], [X.min(0), X.max(0)])
-        away = np.abs(X @ plane["equation"][:3] + plane["equation"][3])
+        away = np.abs(X @ plane["normal"] - plane["offset"])
         assert away.max() <= 3 * plane["half_width"] + 1e-6
     again = tmp_path / "again.pcd"
     run(capsys, out, "--colours", "structure", "--out", again)

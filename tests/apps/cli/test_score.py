@@ -83,7 +83,7 @@ def test_json_is_one_object(model, tmp_path, capsys):
     assert answer["rows"] == len(X)
     assert answer["anomalies"] == anomalies.sum()
     assert answer["columns"] == ["east", "north"]
-    assert answer["score_columns"] == ["score", "anomaly"]
+    assert answer["score_columns"] == ["score", "anomaly", "structure", "distance"]
     assert answer["written"] == {"out": str(out)}
     best = np.argsort(-scores, kind="stable")[:10]
     assert [each["row"] for each in answer["most_anomalous"]] == (best + 1).tolist()

@@ -206,8 +206,8 @@ def _write_surfaces(path: Path, points: Points, found: Detection) -> None:
     else:
         pieces = found.detector.findings_.pieces(None)
         surfaces = describe_surfaces(pieces.structures, X, assigned.pieces)
-        surfaces = [{**each, "structure": parent, "piece": number}
-                    for number, (each, parent) in enumerate(zip(surfaces, pieces.parents))]  # fmt: skip
+        numbered = enumerate(zip(surfaces, pieces.parents))
+        surfaces = [{**each, "structure": k, "piece": number} for number, (each, k) in numbered]
     content = {"source": points.table.source, "surfaces": surfaces}
     with whole_file(path) as file:
         file.write((json.dumps(content, indent=2, allow_nan=False) + "\n").encode())

@@ -179,9 +179,9 @@ def with_scores(
     known; all with `piforest_` before the name if one of the names is taken.
 
     scores: of all rows, or of the rows of the mask `scored` (n,); the others are empty. assigned:
-    the number of the structure of each of these rows, -1 for none, the distance to the nearest
-    one in its sigmas, and the number of the connected piece or None. Rows without a score have the structure -1, since some formats cannot hold
-    an integer that is missing.
+    the number of the structure of each of these rows, -1 for none, the distance to the nearest one
+    in its sigmas, and the number of the connected piece or None. Rows without a score have the
+    structure -1, since some formats cannot hold an integer that is missing.
     """
     if scored is None:
         scored = np.ones(len(table), bool)
