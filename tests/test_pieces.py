@@ -71,7 +71,7 @@ def test_lines_of_a_scanner_and_grids_are_one_piece():
 def tables():
     """Two coplanar tables and a wall that crosses the plane of both between them."""
     rng = np.random.default_rng(3)
-    flat = np.concatenate([rng.uniform(size=(400, 2)), rng.uniform(size=(300, 2)) + [1.8, 0]])
+    flat = np.concatenate([rng.uniform(size=(400, 2)), rng.uniform((1.8, 0), (2.8, 1), (300, 2))])
     top = np.column_stack([flat, rng.normal(0.7, 0.005, 700)])
     wall = np.column_stack(
         [rng.uniform(0, 2.8, 300), rng.normal(0.5, 0.005, 300), rng.uniform(0, 1.4, 300)]
