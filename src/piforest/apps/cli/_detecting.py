@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._input import Points
-from ._options import UsageError, auto_or_positive, auto_or_share, count, names, option, share
+from ._options import (
+    UsageError,
+    auto_or_positive,
+    auto_or_share,
+    count,
+    names,
+    option,
+    positive,
+    share,
+)
 from ._output import NOTHING_FLAGGED, Output
 from ._writing import dry_run_write, write_outputs
 
@@ -60,6 +69,10 @@ def add_detector(
         "ones, at most",
     )  # fmt: skip
     group.add_argument(
+        "--threshold", type=positive, metavar="SCORE",
+        help="flag the rows that score above this, in place of a share",
+    )  # fmt: skip
+    group.add_argument(
         "--models", type=count, metavar="N",
         help="number of random models (default: 5,000 to 10,000)",
     )  # fmt: skip
@@ -69,8 +82,18 @@ def add_detector(
     )  # fmt: skip
 
 
+def _check_thresholds(args: argparse.Namespace) -> None:
+    share = None if args.contamination == "auto" else args.contamination
+    values = {"contamination": share, "false-alarm-rate": args.false_alarm_rate,
+              "threshold": args.threshold}  # fmt: skip
+    given = [f"--{name}" for name, value in values.items() if value is not None]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} both choose the threshold: give one.")
+
+
 def families_from(args: argparse.Namespace) -> list[Any]:
     """The families of --family, each with the --option values that it has."""
+    _check_thresholds(args)
     from dataclasses import fields
 
     from ..._validation import unknown_name
@@ -121,13 +144,13 @@ def fit_points(
 ) -> Any:
     """A detector with the given options, fitted to the points."""
     rows = slice(None) if points.fitted is None else points.fitted
+    sampler, columns = "mixed", {}
     if points.quality is not None:
-        detector = detector_from(args, families, output, "weighted")
-        return detector.fit(points.X[rows], quality=points.quality[rows])
-    if points.groups is None:
-        return detector_from(args, families, output).fit(points.X[rows])
-    detector = detector_from(args, families, output, "grouped")
-    return detector.fit(points.X[rows], groups=points.groups[rows])
+        sampler, columns = "weighted", {"quality": points.quality[rows]}
+    elif points.groups is not None:
+        sampler, columns = "grouped", {"groups": points.groups[rows]}
+    detector = detector_from(args, families, output, sampler).fit(points.X[rows], **columns)
+    return detector if args.threshold is None else detector.set_threshold(args.threshold)
 
 
 class Detection(NamedTuple):

@@ -15,7 +15,8 @@ function cell(each, row) {
 // The structure of each row, -1 for none, and the distance to the nearest one in its sigmas.
 const structureColumn = () => ({ name: "structure", numbers: Int32Array.from(scores, (_, row) => assignedTo(row)) });
 const distanceColumn = () => ({
-  name: "distance", numbers: Float64Array.from(sigmas, (value) => (value < 1e29 ? value : NaN)),
+  name: "distance",
+  numbers: Float64Array.from(distances, (value, row) => (value < 1e29 ? value / DATA.structures[nearest[row]].sigma : NaN)),
 });
 
 function csv(flagged) {

@@ -50,7 +50,7 @@ function pin(row) {
 
 // The structure of a kept row, if it is within reach; else -1.
 function assignedTo(row) {
-  if (!nearest || isFlagged(row) || sigmas[row] > DATA.reach[nearest[row]]) return -1;
+  if (!nearest || isFlagged(row) || distances[row] > DATA.reach * DATA.structures[nearest[row]].half_width) return -1;
   return nearest[row];
 }
 
