@@ -202,7 +202,8 @@ def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str
         return head + f"on {what}, {away}{but}."
     but = "" if anomalous else ", but it shares enough with the points of some"
     text = head + f"on no structure; the nearest is {what}, {away}{but}."
-    if anomalous and found.changes:
+    # A change of more than the whole range of a column is no reason.
+    if anomalous and found.changes and found.changes[0].relative <= 1:
         least = found.changes[0]
         now = float(x[structures[first.structure].names.index(least.column)])
         text += (

@@ -325,3 +325,29 @@ def test_a_threshold_from_the_report_can_be_repeated(lines, capsys):
     code, _, problem = run(capsys, "detect", lines, "--family", "line", *both)
     assert code == 2
     assert "both choose the threshold" in problem
+
+
+@pytest.mark.slow
+def test_structures_of_rows_are_in_json_with_equations_and_pieces(lines, capsys):
+    code, printed, _ = run(
+        capsys, "detect", lines, "--family", "line", "--connected", "--json", "--rows",
+        "--false-alarm-rate", "0.2",
+    )  # fmt: skip
+    assert code == 0
+    answer = json.loads(printed)
+    assert answer["threshold_source"] == "false alarm rate"
+    for each in answer["structures"]:
+        assert each["equation"].count(" = ") == 1
+        assert {"normal", "offset"} <= set(each["parameters"])
+        assert {"ends", "bounds"} <= set(each["extent"])
+        assert sum(piece["members"] for piece in each["pieces"]) == each["members"]
+    parents = {piece["piece"]: k for k, each in enumerate(answer["structures"])
+               for piece in each["pieces"]}  # fmt: skip
+    for row in answer["scored_rows"]:
+        assert row["structure"] == parents.get(row["piece"], -1)
+        assert row["distance"] >= 0
+        assert row["structure"] == -1 or not row["anomaly"]
+    both = ["--false-alarm-rate", "0.1", "--contamination", "0.1"]
+    code, _, problem = run(capsys, "detect", lines, "--family", "line", *both)
+    assert code == 2
+    assert "--contamination and --false-alarm-rate both choose the threshold" in problem
