@@ -117,7 +117,7 @@ class Structure:
         >>> X = make_lines(1, noise=0.01, anomaly_share=0.3, random_state=0).data
         >>> line = PreferenceIsolationForest("line", random_state=0).fit(X).structures_[0].as_dict()
         >>> line["equation"]
-        ''
+        '0.9067 x + 0.4217 y = 0.05332'
         """
         matrix = {} if self.matrix_or_none is None else {"matrix": self.matrix.tolist()}
         return {

@@ -91,7 +91,8 @@ def check(out, table, detector, names=FILES):
     for name in names:
         found = pd.read_parquet(out / name)
         expected = table.iloc[FILES[name]]
-        assert found.columns.tolist() == ["a", "b", "name", "score", "anomaly"]
+        assert found.columns.tolist() == ["a", "b", "name", "score", "anomaly", "structure",
+                                          "distance"]  # fmt: skip
         assert found["name"].tolist() == expected["name"].tolist()
         assert np.array_equal(found["score"], scores[FILES[name]])
         assert np.array_equal(found["anomaly"], scores[FILES[name]] > detector.threshold_)

@@ -133,7 +133,7 @@ def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, lines):
     scores = np.sort(detector.anomaly_score(X))
     text, _ = write()
     assert '<tr class="kept">' not in text
-    assert "p is the probability that a point of no structure scores as low" in plain(text)
+    assert "p is the probability that a normal row scores as high" in plain(text)
     above = max(k for k in range(1, 20) if scores[-k] > scores[-k - 1])
     text, _ = write(detector.set_threshold((scores[-above] + scores[-above - 1]) / 2))
     assert text.count('<tr class="kept">') == 20 - above
