@@ -48,7 +48,7 @@ def test_standard_input_is_a_table_or_json_lines(name, points, tmp_path, capsys,
     code, lines, _ = run(capsys, "detect", name, *QUICK, "--out", "-")
     assert code == 0
     found = [json.loads(line) for line in lines.splitlines()]
-    expected = [row.split(",")[-2:] for row in table.splitlines()[1:]]
+    expected = [row.split(",")[-4:-2] for row in table.splitlines()[1:]]
     assert [[str(row["score"]), str(int(row["anomaly"]))] for row in found] == expected
 
 

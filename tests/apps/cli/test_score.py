@@ -113,7 +113,7 @@ def test_rows_that_lack_a_number_are_not_scored_with_missing_skip(model, tmp_pat
     written = (tmp_path / "o.csv").read_text().splitlines()
     assert written[3] == '"p, 2",,0.5,,,-1,'
     scores, _ = expected(model, X[:, ::-1])
-    assert float(written[4].split(",")[-2]) == scores[3]
+    assert float(written[4].split(",")[-4]) == scores[3]
     path.write_text("east,north\n,1\n2,\n")
     assert score(path, "--model", model, "--missing", "skip") == 1
     assert "every row lacks one of east, north" in capsys.readouterr().err
