@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from ._validation import check_integer
+from .families import column_units
 from .protocols import Floats, Ints
 from .structures import Structure, members_of
 
@@ -231,7 +232,8 @@ def describe_surfaces(
         [a, b, c, d] with a x + b y + c z + d = 0 and a unit normal, "centre" and four "corners";
         a sphere's "centre" and "radius"; a cylinder's "start" and "end" of the axis, "direction",
         "radius" and "height"; a cone's "apex", "direction", "angle" in degrees between axis and
-        surface, and "from" and "to" along the axis. Other families have "params".
+        surface, and "from" and "to" along the axis. Other families have "params", and so have
+        those of scaled columns except planes, with the "units" of the columns.
 
     Examples
     --------
@@ -259,10 +261,21 @@ def describe_surfaces(
                 "points": len(members),
                 "half_width": float(each.half_width),
                 "bounds": bounds,
-                **_SHAPES.get(each.family.name, _params)(np.asarray(each.params), members),
+                **_shape(each, members),
             }
         )
     return found
+
+
+def _shape(structure: Structure, X: Floats) -> dict[str, Any]:
+    params, name = np.asarray(structure.params), structure.family.name
+    units = column_units(structure.family, 3)
+    if (units == 1).all():
+        return _SHAPES.get(name, _params)(params, X)
+    if name != "plane":
+        return {**_params(params, X), "units": units.tolist()}
+    normal = params[3:6] / units
+    return _plane(np.append(params[:3] * units, normal / np.sqrt(normal @ normal)), X)
 
 
 def _params(params: Floats, X: Floats) -> dict[str, Any]:

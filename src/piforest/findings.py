@@ -14,6 +14,7 @@ from .bands import BandTable, strongly_disagrees
 from .boundaries import Boundaries
 from .diagnosis import Finding, diagnose
 from .engines import Backend
+from .families import column_units
 from .fitted import FittedForest
 from .membership import sample_membership
 from .protocols import Bools, Floats
@@ -229,7 +230,8 @@ class Findings:
         with much noise."""
         low, high = labels.box(self.fitted.points)
         widest = max(boundaries.half_widths, default=0.0)
-        wide = boundaries.wide[0] or 2 * REACH * widest >= np.min(high - low)
+        sides = (high - low) / column_units(boundaries.structures[0].family, len(low))
+        wide = boundaries.wide[0] or 2 * REACH * widest >= np.min(sides)
         return bool(np.mean(null_far) < 0.5 and wide)
 
     def _band_counts(self, backend: Backend, tables: Tables | None = None) -> list[BandCounts]:

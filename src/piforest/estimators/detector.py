@@ -334,7 +334,7 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self.threshold_source_ = "units differ"
             warn_user(
                 "the columns seem to have different units, and every structure is as wide as one "
-                "of them, so that no point is flagged; see diagnosis_. Scale the columns, or pass "
+                "of them, so that no point is flagged; see diagnosis_. Pass scale_columns=True, or "
                 "contamination to flag a share of the points nevertheless."
             )
         elif not findings.found_structure(backend):

@@ -36,7 +36,7 @@ from ..typing import (
     Weighting,
 )
 from ..units import warn_of_units
-from .fit_inputs import with_named_targets, with_weights
+from .fit_inputs import with_named_targets, with_scaled_columns, with_weights
 from .preference_embedding import PreferenceEmbedding, fitted_transformer
 from .structured import StructuredDetector
 
@@ -59,7 +59,8 @@ class PreferenceIsolationForest(StructuredDetector):
         What a structure is; see `piforest.families.list_families`. A list of families, or of
         (family, share) pairs, where structures are of several kinds.
     sigma : float or "auto", default="auto"
-        The noise of the structures, in the units of X. "auto" estimates it.
+        The noise of the structures, in the units of X, or of `units_` with scale_columns. "auto"
+        estimates it.
     n_models : int, "auto" or "paper", default="auto"
         The number of models to draw, without degenerate ones. "auto" is 10 n, but between 5,000 and
         10,000: few points need more models to be distinguished. "paper" is 10 n, at most 10,000.
@@ -91,6 +92,10 @@ class PreferenceIsolationForest(StructuredDetector):
         Whether to keep only the models that points prefer most, and one of nearly equal models.
     bound : bool, default=True
         Whether to bound models to the part where their points are, for families that can.
+    scale_columns : bool, default=False
+        Whether to measure distances column by column, for columns in different units: in units
+        of `units_`, powers of ten that make the spreads of the columns similar. Not for matches,
+        segments and oriented points, whose columns have one unit.
     path : {"soft", "depth"}, default="soft"
         The length of an edge of a tree: 2 - distance to the seed, or 1. "soft" needs a metric
         with distances of at most 1.
@@ -147,6 +152,10 @@ class PreferenceIsolationForest(StructuredDetector):
     resolution_ : ndarray of shape (d,)
         The step that each column is rounded to, 0 where it is not. For a table, only that of the
         target; for matches, only if all columns are rounded.
+    units_ : ndarray of shape (d,)
+        The change of each column that counts as 1 in distances, sigma and parameters: 1, or with
+        scale_columns a power of ten. The reference, 1, is the target of a table, or the first
+        column that is not constant.
     structures_ : list of Structure
         The structures of the data, computed on first use.
     null_scores_ : ndarray
@@ -206,6 +215,7 @@ class PreferenceIsolationForest(StructuredDetector):
         refit: bool = True,
         select: bool = True,
         bound: bool = True,
+        scale_columns: bool = False,
         path: Path = "soft",
         metric: MetricLike = "tanimoto",
         n_estimators: int = 100,
@@ -229,6 +239,7 @@ class PreferenceIsolationForest(StructuredDetector):
         self.refit = refit
         self.select = select
         self.bound = bound
+        self.scale_columns = scale_columns
         self.path = path
         self.metric = metric
         self.n_estimators = n_estimators
@@ -308,6 +319,7 @@ class PreferenceIsolationForest(StructuredDetector):
             refit=False,
             select=False,
             bound=False,
+            scale_columns=False,
             path="depth",
             metric="tanimoto",
             n_estimators=n_estimators,
@@ -360,6 +372,9 @@ class PreferenceIsolationForest(StructuredDetector):
         rows = engine.training_rows(X, stream, self.pool_size, quality, groups)
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         embedding = with_named_targets(embedding, getattr(self, "feature_names_in_", None))
+        subset = rows.subset(stream)
+        if self.scale_columns:
+            embedding = with_scaled_columns(embedding, rows.take(subset))
         # 3. Models of minimal samples, with a scale and a weight.
         keep = isinstance(self.contamination, str) and not self.in_sample_preferences
         models, tables = fit_embedding(
@@ -367,7 +382,7 @@ class PreferenceIsolationForest(StructuredDetector):
             embedding,
             engine.backend,
             Stream.from_random_state(stream.child("embedding").key),
-            rows.subset(stream),
+            subset,
             keep=keep,
         )
         warn_of_units(embedding.only, rows.X, getattr(self, "feature_names_in_", None))
