@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .families import column_units, extent, layout_of
+from .families import extent, layout_of
+from .families.scaled import column_units
 from .ladder import WIDTHS
 from .noise import robust_sigma
 from .protocols import Bools, Floats

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from ._validation import check_integer
-from .families import column_units
+from .families.scaled import column_units
 from .protocols import Floats, Ints
 from .structures import Structure, members_of
 

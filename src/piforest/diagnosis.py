@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .families import column_units, extent, layout_of
+from .families import extent, layout_of
+from .families.scaled import column_units
 from .fitted import FittedForest
 from .ladder import WIDE_WIDTHS
 from .membership import first_occurrences

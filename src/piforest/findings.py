@@ -14,7 +14,7 @@ from .bands import BandTable, strongly_disagrees
 from .boundaries import Boundaries
 from .diagnosis import Finding, diagnose
 from .engines import Backend
-from .families import column_units
+from .families.scaled import column_units
 from .fitted import FittedForest
 from .membership import sample_membership
 from .protocols import Bools, Floats

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._random import Stream
 from ._validation import check_row_numbers, check_shape, no_valid_models, warn_user
-from .families import ScaledFamily
+from .families.scaled import ScaledFamily
 from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
 
 if TYPE_CHECKING:

@@ -128,6 +128,9 @@ class ModelFamily(Protocol):
       operations of a formula that is compiled. Models are then bounded to where their points are.
       Only for subclasses of `piforest.families.Family`. An empty tuple, the default: no bounds.
     - `chart_wraps`: True if the first coordinate of the chart is periodic, from 0 to 4.
+    - `scales_by_column`: True if models stay models of the family when columns are scaled by
+      different factors, as lines and planes do, unlike circles. Columns in different units are
+      then scaled if they hide the structures. The default is False.
     - `scene`, a `piforest.families.Scene`: a synthetic data set with ground truth.
     """
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from ._kernels.moments import add_moments
-from .families import Frame, column_units, extent, layout_of
+from .families import Frame, extent, layout_of
+from .families.scaled import column_units
 from .membership import SampleMembership
 from .models import ModelSet
 from .protocols import Bools, Floats, ModelFamily

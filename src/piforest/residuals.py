@@ -9,7 +9,8 @@ import numpy as np
 
 from ._kernels.preferences import exclude_outside
 from ._validation import check_distances, check_shape
-from .families import FAMILIES, unscaled
+from .families import FAMILIES
+from .families.scaled import unscaled
 from .models import ModelSet
 from .protocols import Floats
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ._random import Stream, choose, mix
-from .families import column_units, layout_of
+from .families import layout_of
+from .families.scaled import column_units
 from .models import ModelSet
 from .protocols import Floats, Ints, ModelFamily
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ._validation import warn_user
-from .families import column_units, layout_of
+from .families import layout_of
+from .families.scaled import column_units
 from .protocols import Floats, ModelFamily
 from .structures import Structure
 
@@ -78,6 +79,17 @@ def warn_of_units(families: Sequence[ModelFamily], X: Floats, names: Sequence[st
     found = unequal_ranges(families, X)
     if found is not None:
         warn_user(f"{found.text(names)} {found.advice}")
+
+
+def warn_of_scaling(family: ModelFamily, names: Sequence[str] | None) -> None:
+    """Warn that columns are scaled although this was not asked for."""
+    d = len(family.units)  # type: ignore[attr-defined]
+    known = [f"column {k}" for k in range(d)] if names is None else names
+    warn_user(
+        f"the units of the columns differ and hid all structures. "
+        f"{scaled_text(column_units(family, d), known)} Pass scale_columns=True if this is meant, "
+        "or scale_columns=False."
+    )
 
 
 def hide_structures(

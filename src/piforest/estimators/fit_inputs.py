@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..families import ScaledFamily, units_of
+from ..families.scaled import ScaledFamily, units_of
 from ..fitting import EmbeddingParameters
-from ..protocols import Floats
+from ..protocols import Floats, ModelFamily
 from ..sampling import resolve_sampler
 
 
@@ -38,11 +38,21 @@ def with_named_targets(parameters: EmbeddingParameters, names: Any) -> Embedding
     return replace(parameters, families=families)
 
 
+def may_scale_columns(scale_columns: Any, parameters: EmbeddingParameters) -> bool:
+    """Whether the columns may be scaled although this is not asked for: a given sigma is in the
+    units of the data."""
+    families = parameters.only
+    free = all(getattr(family, "scales_by_column", False) for family in families)
+    return isinstance(scale_columns, str) and parameters.sigma is None and free
+
+
 def with_scaled_columns(parameters: EmbeddingParameters, X: Floats) -> EmbeddingParameters:
     """The parameters with families that measure the columns of rows like X in units of their
     spread; as they are if all columns have the same unit."""
     units = units_of(parameters.only, X)
     if all(unit == 1 for unit in units):
         return parameters
-    families = [(ScaledFamily(each, units), share) for each, share in parameters.families]
+    families: list[tuple[ModelFamily, float]] = [
+        (ScaledFamily(each, units), share) for each, share in parameters.families
+    ]
     return replace(parameters, families=families)

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._random import Stream
 from .._rows import stacked_csr
 from .._tensors import is_tensor, sparse_tensor, to_numpy
-from .._validation import clear_fit, cpu_only_error
+from .._validation import check_flag, clear_fit, cpu_only_error
 from ..bands import Bands
 from ..engines import Engine, choose_engine
-from ..families import column_units
+from ..families.scaled import ScaledFamily, column_units
 from ..fitted import FittedEmbedding, TrainingRows
 from ..fitting import EmbeddingParameters, fit_embedding
 from ..models import ModelSet
@@ -278,7 +278,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         parameters = with_named_targets(parameters, getattr(self, "feature_names_in_", None))
         rows = TrainingRows(X, quality, groups)  # type: ignore[arg-type]
         subset = rows.subset(stream)
-        if self.scale_columns:
+        if check_flag("scale_columns", self.scale_columns):
             parameters = with_scaled_columns(parameters, rows.take(subset))
         self.fitted_, _ = fit_embedding(rows, parameters, engine.backend, stream, subset)
         warn_of_units(parameters.only, rows.X, getattr(self, "feature_names_in_", None))
@@ -338,6 +338,7 @@ def fitted_transformer(detector: Any, fitted: FittedEmbedding) -> PreferenceEmbe
     """The embedding of a fitted detector as a fitted transformer."""
     params = detector.get_params()
     names = PreferenceEmbedding().get_params()
+    params["scale_columns"] = isinstance(fitted.models[0].family, ScaledFamily)
     embedding = PreferenceEmbedding(**{name: params[name] for name in names})
     embedding.fitted_ = fitted
     for name in ("n_features_in_", "feature_names_in_"):

@@ -11,12 +11,14 @@ from .._random import Stream
 from .._validation import (
     check_choice,
     check_contamination,
+    check_flag,
     check_positive,
     clear_fit,
     cpu_only_error,
 )
-from ..engines import PREFERENCE_METRICS
+from ..engines import PREFERENCE_METRICS, Engine
 from ..findings import Findings
+from ..fitted import TrainingRows
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
 from ..metrics import METRICS, resolve_metric
 from ..preferences import is_built_in_kernel, list_kernels
@@ -32,17 +34,25 @@ from ..typing import (
     RowsLike,
     SamplerLike,
     Scale,
+    ScaleColumns,
     SigmaLike,
     Weighting,
 )
-from ..units import warn_of_units
-from .fit_inputs import with_named_targets, with_scaled_columns, with_weights
+from ..units import warn_of_scaling, warn_of_units
+from .fit_inputs import (
+    may_scale_columns,
+    with_named_targets,
+    with_scaled_columns,
+    with_weights,
+)
 from .preference_embedding import PreferenceEmbedding, fitted_transformer
 from .structured import StructuredDetector
 
 __all__ = ["PreferenceIsolationForest"]
 
 PATHS = ["depth", "soft"]
+# What a fit sets.
+_FITTED = ("fitted_", "findings_", "threshold_", "threshold_source_")
 
 
 class PreferenceIsolationForest(StructuredDetector):
@@ -92,10 +102,13 @@ class PreferenceIsolationForest(StructuredDetector):
         Whether to keep only the models that points prefer most, and one of nearly equal models.
     bound : bool, default=True
         Whether to bound models to the part where their points are, for families that can.
-    scale_columns : bool, default=False
+    scale_columns : bool or "auto", default="auto"
         Whether to measure distances column by column, for columns in different units: in units
         of `units_`, powers of ten that make the spreads of the columns similar. Not for matches,
-        segments and oriented points, whose columns have one unit.
+        segments and oriented points, whose columns have one unit. "auto" does so, with a warning,
+        if sigma is not given, the units of the columns seem to differ and hide all structures,
+        and scaled columns show some; only for families whose models stay models then, such as
+        lines and planes, unlike circles.
     path : {"soft", "depth"}, default="soft"
         The length of an edge of a tree: 2 - distance to the seed, or 1. "soft" needs a metric
         with distances of at most 1.
@@ -215,7 +228,7 @@ class PreferenceIsolationForest(StructuredDetector):
         refit: bool = True,
         select: bool = True,
         bound: bool = True,
-        scale_columns: bool = False,
+        scale_columns: ScaleColumns = "auto",
         path: Path = "soft",
         metric: MetricLike = "tanimoto",
         n_estimators: int = 100,
@@ -373,8 +386,24 @@ class PreferenceIsolationForest(StructuredDetector):
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         embedding = with_named_targets(embedding, getattr(self, "feature_names_in_", None))
         subset = rows.subset(stream)
-        if self.scale_columns:
+        if self.scale_columns and not isinstance(self.scale_columns, str):
             embedding = with_scaled_columns(embedding, rows.take(subset))
+        self._fit_rows(rows, embedding, forest, engine, stream)
+        if may_scale_columns(self.scale_columns, embedding) and self._units_hide_structures(engine):
+            scaled = with_scaled_columns(embedding, rows.take(subset))
+            embedding = self._fit_scaled_rows(rows, embedding, scaled, forest, engine, stream)
+        warn_of_units(embedding.only, rows.X, getattr(self, "feature_names_in_", None))
+        self._warn_if_nothing_is_flagged(engine)
+        return self
+
+    def _fit_rows(
+        self,
+        rows: TrainingRows,
+        embedding: EmbeddingParameters,
+        forest: ForestParameters,
+        engine: Engine,
+        stream: Stream,
+    ) -> None:
         # 3. Models of minimal samples, with a scale and a weight.
         keep = isinstance(self.contamination, str) and not self.in_sample_preferences
         models, tables = fit_embedding(
@@ -382,17 +411,38 @@ class PreferenceIsolationForest(StructuredDetector):
             embedding,
             engine.backend,
             Stream.from_random_state(stream.child("embedding").key),
-            subset,
+            rows.subset(stream),
             keep=keep,
         )
-        warn_of_units(embedding.only, rows.X, getattr(self, "feature_names_in_", None))
         # 4. A forest of the preferences of the pool.
         self.fitted_ = fit_forest(rows, forest, engine.backend, stream, models)
         self.findings_ = Findings(self.fitted_)
         # 5. The threshold.
         with Progress(self.verbose).stage("threshold"):
             self._set_threshold(engine, tables=tables if self.fitted_.holds_all else None)
-        return self
+
+    def _units_hide_structures(self, engine: Engine) -> bool:
+        return self.fitted_.has_null and self.findings_.units_hide_structures(engine.backend)
+
+    def _fit_scaled_rows(
+        self,
+        rows: TrainingRows,
+        embedding: EmbeddingParameters,
+        scaled: EmbeddingParameters,
+        forest: ForestParameters,
+        engine: Engine,
+        stream: Stream,
+    ) -> EmbeddingParameters:
+        """Fit again with scaled columns, if structures are found then; returns the parameters of
+        the fit that stands."""
+        first = {name: getattr(self, name) for name in _FITTED}
+        self._fit_rows(rows, scaled, forest, engine, stream)
+        if self.findings_.found_structure(engine.backend):
+            warn_of_scaling(scaled.only[0], getattr(self, "feature_names_in_", None))
+            return scaled
+        for name, value in first.items():
+            setattr(self, name, value)
+        return embedding
 
     @property
     def embedding_(self) -> PreferenceEmbedding:
@@ -400,6 +450,8 @@ class PreferenceIsolationForest(StructuredDetector):
         return fitted_transformer(self, self._embedding())
 
     def _embedding_parameters(self) -> EmbeddingParameters:
+        if not (isinstance(self.scale_columns, str) and self.scale_columns == "auto"):
+            check_flag("scale_columns", self.scale_columns, "'auto'")
         return EmbeddingParameters.from_estimator(self)
 
     def _forest_parameters(self) -> ForestParameters:

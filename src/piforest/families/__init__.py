@@ -22,7 +22,7 @@ from ..protocols import Floats, ModelFamily, RowLayout
 from ._family import Family, Scene
 from ._null import marginal_by_layout, null_by_layout
 from ._refits import Frame
-from ._scaled import ScaledFamily, column_units, has_formula, units_of, unscaled
+from .scaled import ScaledFamily, unscaled
 
 if TYPE_CHECKING:
     from .functions import from_functions

@@ -25,6 +25,7 @@ class Hyperplane(Family):
     """
 
     name: ClassVar[str] = "hyperplane"
+    scales_by_column = True
     scene = Scene("make_planes", 3, "the same planes: any number of columns")
 
     def sample_size(self, d: int) -> int:

@@ -17,6 +17,7 @@ class Line(Family):
     """Lines in d >= 2 dimensions. Parameters: a point and a unit direction, p = 2 d."""
 
     name: ClassVar[str] = "line"
+    scales_by_column = True
     n_points = 2
     scene = Scene("make_lines", 4, "four lines")
 

@@ -28,6 +28,7 @@ class _Law(Family):
 
     target: int | str
     degree: int
+    scales_by_column = True
     # Not rotation: it would mix y with the features.
     symmetries = frozenset({"translation", "scale"})
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from .._rows import SparseRows
 from ..bounds import Bounds
-from ..families import FAMILIES, ScaledFamily, resolve_families, resolve_family, unscaled
+from ..families import FAMILIES, resolve_families, resolve_family
+from ..families.scaled import ScaledFamily, unscaled
 from ..forest import FlatForest, PooledForest
 from ..io.archive import ArchiveError, Arrays, damaged, read_archive, write_archive
 from ..membership import sample_membership

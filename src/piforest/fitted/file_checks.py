@@ -15,7 +15,7 @@ from .._random import SUBSET
 from .._rows import SparseRows
 from .._validation import LARGEST, check_bounded
 from ..bounds import cells_of
-from ..families import unscaled
+from ..families.scaled import unscaled
 from ..forest import FlatForest, PooledForest
 from ..io.archive import Arrays
 from ..models import ModelSet
@@ -86,7 +86,11 @@ def _check_embedding(header: Any, d: int) -> None:
         and len(families) > 0
         and all(isinstance(each, dict) for each in families),
         "units": units is None
-        or (isinstance(units, list) and len(units) == d and all(_is_real(u) and u > 0 for u in units)),
+        or (
+            isinstance(units, list)
+            and len(units) == d
+            and all(_is_real(u) and u > 0 for u in units)
+        ),
         "n_drawn": isinstance(header["n_drawn"], list)
         and len(header["n_drawn"]) == len(families)
         and all(each == 0 or _is_count(each) for each in header["n_drawn"])
@@ -106,6 +110,10 @@ def _check_nesting(value: Any, depth: int = 0) -> None:
 def _is_real(value: Any) -> bool:
     real = isinstance(value, (int, float)) and not isinstance(value, bool)
     return real and abs(value) < LARGEST and math.isfinite(value)
+
+
+def _is_unit(value: Any) -> bool:
+    return _is_real(value) and value > 0
 
 
 def _is_whole(value: Any) -> bool:

@@ -76,7 +76,7 @@ class EmbeddingParameters:
         sampler, kernel = resolve_sampler(estimator.sampler), resolve_kernel(estimator.kernel)
         check_choice("scale", estimator.scale, SCALES)
         check_choice("weighting", estimator.weighting, WEIGHTINGS)
-        for name in ("in_sample_preferences", "refit", "select", "bound", "scale_columns"):
+        for name in ("in_sample_preferences", "refit", "select", "bound"):
             check_flag(name, getattr(estimator, name))
         sigma, n_models = estimator.sigma, estimator.n_models
         if not (isinstance(sigma, str) and sigma == "auto"):

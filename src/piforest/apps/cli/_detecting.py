@@ -55,8 +55,9 @@ def add_detector(
     )  # fmt: skip
     if scalable:
         group.add_argument(
-            "--scale-columns", action="store_true",
-            help="measure distances column by column, for columns in different units",
+            "--scale-columns", action=argparse.BooleanOptionalAction, default="auto",
+            help="measure distances column by column, for columns in different units (default: "
+            "only if these hide all structures)",
         )  # fmt: skip
     group.add_argument(
         "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
@@ -107,7 +108,7 @@ def detector_from(
     return PreferenceIsolationForest(
         families[0] if len(families) == 1 else list(families),
         sigma=args.sigma,
-        scale_columns=getattr(args, "scale_columns", False),
+        scale_columns=getattr(args, "scale_columns", "auto"),
         contamination=args.contamination,
         n_models=args.models or "auto",
         n_estimators=args.trees,

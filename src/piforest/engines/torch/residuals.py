@@ -14,8 +14,8 @@ import torch
 
 from ..._validation import warn_user
 from ...bounds import CELLS, CELLS_2D
-from ...families import has_formula
 from ...families._formula import prepared_params
+from ...families.scaled import has_formula
 from ...models import ModelSet
 from ...residuals import residual_blocks
 

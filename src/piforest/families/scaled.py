@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +99,8 @@ class ScaledFamily(Family):
     def null_rows(self, X: Floats, n: int, stream: Any) -> Floats:
         from . import null_rows
 
-        return null_rows(self.base, self.scaled(X), n, stream) * np.array(self.units)
+        rows = null_rows(self.base, self.scaled(X), n, stream)
+        return np.asarray(rows * np.array(self.units))
 
     def extent(self, X: Floats) -> float:
         """Of the scaled rows."""
@@ -148,7 +150,7 @@ def column_units(family: ModelFamily, d: int) -> Floats:
     return np.array(family.units) if isinstance(family, ScaledFamily) else np.ones(d)
 
 
-def units_of(families: list[ModelFamily], X: Floats) -> tuple[float, ...]:
+def units_of(families: Sequence[ModelFamily], X: Floats) -> tuple[float, ...]:
     """The unit of each column of X: a power of ten, near its spread relative to the spread of the
     reference, which is the target of a table, or the first column that is not constant.
 
@@ -175,8 +177,8 @@ def units_of(families: list[ModelFamily], X: Floats) -> tuple[float, ...]:
     if not len(known):
         return (1.0,) * X.shape[1]
     reference = spread[targets[0]] if targets and spread[targets[0]] > 0 else spread[known[0]]
-    powers = np.round(np.log10(np.where(spread > 0, spread, reference) / reference))
-    return tuple(float(f"1e{int(power)}") for power in powers)
+    powers: Floats = np.round(np.log10(np.where(spread > 0, spread, reference) / reference))
+    return tuple(10.0 ** float(power) for power in powers)
 
 
 def _spreads(X: Floats) -> Floats:
