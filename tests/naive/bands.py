@@ -9,7 +9,8 @@ def bands(R, own, widths, k, codimension, *, null=None, n_wide=0, floors=None):
     """sigma, and for each model its most striking width, the ratio there, and the gain.
 
     null (N, m): residuals of null rows, with which the first n_wide widths are compared, as shares
-    if these are all widths; or, with n_wide = 0, all of them, by twice their share. floors (m,): no band is narrower.
+    if these are all widths; or, with n_wide = 0, all of them, by twice their share. floors (m,): no
+    band is narrower.
     """
     found, ratios = [], np.zeros((R.shape[1], len(widths)))
     for j in range(R.shape[1]):

@@ -173,11 +173,10 @@ def units_of(families: Sequence[ModelFamily], X: Floats) -> tuple[float, ...]:
             )
         targets += [] if layout.target is None else [layout.target % X.shape[1]]
     spread = _spreads(X)
-    known = np.flatnonzero(spread > 0)
-    if not len(known):
-        return (1.0,) * X.shape[1]
-    reference = spread[targets[0]] if targets and spread[targets[0]] > 0 else spread[known[0]]
-    powers: Floats = np.round(np.log10(np.where(spread > 0, spread, reference) / reference))
+    # A constant target is an error, which the family reports.
+    known = [k for k in [*targets, *range(X.shape[1])] if spread[k] > 0]
+    reference = spread[known[0]] if known else 1.0
+    powers = np.round(np.log10(np.where(spread > 0, spread, reference) / reference))
     return tuple(10.0 ** float(power) for power in powers)
 
 
