@@ -433,11 +433,14 @@ class PreferenceIsolationForest(StructuredDetector):
         engine: Engine,
         stream: Stream,
     ) -> EmbeddingParameters:
-        """Fit again with scaled columns, if structures are found then; returns the parameters of
-        the fit that stands."""
+        """Fit again with scaled columns, if these show narrow structures; returns the parameters of
+        the fit that stands. A flat cloud in one unit is no structure after scaling, but may look
+        like a wide one."""
         first = {name: getattr(self, name) for name in _FITTED}
         self._fit_rows(rows, scaled, forest, engine, stream)
-        if self.findings_.found_structure(engine.backend):
+        measuring = self._embedding().measuring or ()
+        narrow = all(each.grid.n_wide == 0 for each in measuring)
+        if narrow and self.findings_.found_structure(engine.backend):
             warn_of_scaling(scaled.only[0], getattr(self, "feature_names_in_", None))
             return scaled
         for name, value in first.items():
