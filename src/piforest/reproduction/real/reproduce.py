@@ -45,7 +45,7 @@ def reproduce_real(
     if not quick:
         _draw(out, rows, parts, seed, log)
         pictures = pictures_in(out)
-    write_page(out, PAGE, TITLE, content(rows, pictures))
+    write_page(out, PAGE, TITLE, content(rows, pictures, seed))
     log(f"The page is {(out / PAGE).resolve()}.html")
     return out / f"{PAGE}.html"
 
