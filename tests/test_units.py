@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import RobustScaler
 
 import piforest
 from piforest import PreferenceEmbedding, PreferenceIsolationForest
+from piforest.clouds import describe_surfaces
 from piforest.datasets import make_circles, make_lines, make_planes, make_subspaces
 from piforest.families import get_family
 from piforest.units import unequal_ranges
@@ -44,17 +45,134 @@ def floor(n=600):
 def test_columns_in_other_units_warn_and_nothing_is_flagged(family):
     X = in_units(family)
     with pytest.warns(UserWarning, match=r"^column . varies .* times as much as column ., and"):
-        fitted = detector(family).fit(X)
+        fitted = detector(family, scale_columns=False).fit(X)
     assert fitted.threshold_source_ == "units differ"
     assert (fitted.labels_ == 1).all()
     assert (fitted.predict(X) == 1).all()
-    assert "units_differ" in [each.code for each in fitted.diagnosis_]
+    (finding,) = [each for each in fitted.diagnosis_ if each.code == "units_differ"]
+    assert "scale_columns=True (--scale-columns" in finding.advice
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", SCENES)
+def test_scaled_columns_give_the_scores_of_equal_units(family):
+    X = in_units(family)
+    plain = detector(family).fit(SCENES[family].data)
+    fitted = detector(family, scale_columns=True).fit(X)
+    y = np.where(SCENES[family].target > 0, 1, -1)
+    assert fitted.score(X, y) == pytest.approx(plain.score(SCENES[family].data, y), abs=0.002)
+    assert fitted.sigma_ == pytest.approx(plain.sigma_)
+    assert np.array_equal(fitted.units_, np.resize(FACTORS, X.shape[1]))
+    assert np.array_equal(plain.units_, np.ones(X.shape[1]))
+    (finding,) = [each for each in fitted.diagnosis_ if each.code == "columns_scaled"]
+    assert "1000 of column 1" in finding.text
+    assert "count as 1 of column 0." in finding.text
+
+
+@pytest.mark.parametrize("family", ["line", "circle"])
+def test_columns_are_scaled_by_themselves_only_if_models_stay_models(family):
+    with pytest.warns(UserWarning, match="scale_columns=True") as caught:
+        fitted = detector(family, n_models=1000).fit(in_units(family))
+    texts = [str(each.message) for each in caught]
+    if family == "line":
+        assert fitted.threshold_source_ == "automatic"
+        assert np.array_equal(fitted.units_, FACTORS[:2])
+        assert fitted.embedding_.scale_columns is True
+        assert texts == [
+            "the units of the columns differ and hid all structures. Columns are scaled: in "
+            "distances, 1000 of column 1 count as 1 of column 0. Pass scale_columns=True if this "
+            "is meant, or scale_columns=False."
+        ]
+    else:
+        assert fitted.threshold_source_ == "units differ"
+        assert np.array_equal(fitted.units_, (1, 1))
+        assert any("scale_columns=True" in text for text in texts)
+
+
+def test_a_given_sigma_and_flat_data_are_not_scaled_by_themselves():
+    with pytest.warns(UserWarning, match="varies"):
+        given = detector("line", sigma=0.5, n_models=500).fit(in_units("line"))
+    assert np.array_equal(given.units_, (1, 1))
+    with pytest.warns(UserWarning, match="varies"):
+        flat = detector("plane", n_models=1000).fit(floor())
+    assert np.array_equal(flat.units_, (1, 1, 1))
+    assert flat.threshold_source_ == "units differ"
+
+
+def test_equal_units_are_not_changed_by_scale_columns():
+    X = SCENES["line"].data
+    one = detector("line", n_models=500).fit(X)
+    for scale_columns in (False, True):
+        two = detector("line", n_models=500, scale_columns=scale_columns).fit(X)
+        assert np.array_equal(one.scores_, two.scores_)
+        assert one.threshold_ == two.threshold_
+        assert two.diagnosis_ == one.diagnosis_
+
+
+@pytest.fixture(scope="module")
+def scaled_plane():
+    return detector("plane", scale_columns=True, n_models=1500).fit(in_units("plane"))
+
+
+def test_files_pickles_and_copies_keep_the_units(scaled_plane, tmp_path):
+    X = in_units("plane")
+    scaled_plane.save(tmp_path / "model.pif")
+    for again in (piforest.load(tmp_path / "model.pif"), pickle.loads(pickle.dumps(scaled_plane))):
+        assert np.array_equal(again.anomaly_score(X), scaled_plane.scores_)
+        assert np.array_equal(again.units_, FACTORS)
+        assert again.diagnosis_ == scaled_plane.diagnosis_
+        assert again.sigma_ == scaled_plane.sigma_
+    assert np.array_equal(scaled_plane.embedding_.units_, FACTORS)
+
+
+def test_dask_gives_the_bits_of_arrays(scaled_plane):
+    da = pytest.importorskip("dask.array")
+    X = in_units("plane")
+    fitted = detector("plane", scale_columns=True, n_models=1500)
+    assert np.array_equal(fitted.fit(da.from_array(X, chunks=100)).units_, FACTORS)
+    assert np.array_equal(fitted.anomaly_score(X), scaled_plane.scores_)
+    assert np.array_equal(
+        np.asarray(fitted.anomaly_score(da.from_array(X, chunks=90))), scaled_plane.scores_
+    )
+
+
+def test_structures_measure_rows_in_the_units_of_the_data(scaled_plane):
+    X, plane = in_units("plane"), scaled_plane.structures_[0]
+    assert np.median(plane.residuals(X[plane.members])) < 0.02
+    assert "sigmas" in str(scaled_plane.explain(X[plane.members[:1]])[0])
+    [shape, *_] = describe_surfaces(
+        [plane], X, np.where(np.isin(np.arange(len(X)), plane.members), 0, -1)
+    )
+    normal, offset = shape["normal"], -shape["offset"]
+    # Of unit length in the units of the data, in which the third column is a thousandth.
+    assert np.linalg.norm(normal) == pytest.approx(1)
+    away = np.abs(X[plane.members] @ normal + offset)
+    assert np.median(away) < 0.02 * np.ptp(X @ normal)
+
+
+def test_bad_values_of_scale_columns_are_rejected():
+    X = SCENES["line"].data
+    with pytest.raises(ValueError, match="scale_columns must be True, False or 'auto', got 'yes'"):
+        PreferenceIsolationForest("line", scale_columns="yes").fit(X)
+    with pytest.raises(ValueError, match="scale_columns must be True or False, got 'auto'"):
+        PreferenceEmbedding("line", scale_columns="auto").fit(X)
+    with pytest.raises(ValueError, match="does not apply to family 'homography'"):
+        PreferenceIsolationForest("homography", scale_columns=True).fit(np.ones((30, 4)))
+
+
+def test_an_embedding_scales_columns(scaled_plane):
+    X = in_units("plane")
+    embedding = PreferenceEmbedding("plane", n_models=50, scale_columns=True, random_state=0)
+    P = embedding.fit_transform(X)
+    plain = PreferenceEmbedding("plane", n_models=50, random_state=0)
+    Q = plain.fit_transform(SCENES["plane"].data)
+    np.testing.assert_allclose(P.toarray(), Q.toarray(), atol=1e-5)
 
 
 def test_a_given_contamination_flags_its_share_in_any_units(tmp_path):
     X = in_units("line")
     with pytest.warns(UserWarning, match="varies") as caught:
-        fitted = detector("line", contamination=0.1).fit(X)
+        fitted = detector("line", contamination=0.1, scale_columns=False).fit(X)
     assert not any("no point is flagged" in str(each.message) for each in caught)
     assert 0 < np.mean(fitted.labels_ == -1) <= 0.1
     with pytest.warns(UserWarning, match="different units.* so that no point is flagged"):
@@ -65,21 +183,10 @@ def test_a_given_contamination_flags_its_share_in_any_units(tmp_path):
     assert (loaded.predict(X) == 1).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("family", ["line", "plane", "hyperplane"])
-def test_the_way_out_gives_the_accuracy_of_equal_units(family):
-    y = np.where(SCENES[family].target > 0, 1, -1)
-    plain = detector(family).fit(SCENES[family].data)
-    scaled = make_pipeline(RobustScaler(), detector(family))
-    X = in_units(family)
-    scaled.fit(X)
-    assert scaled.score(X, y) > plain.score(SCENES[family].data, y) - 0.02
-
-
 def test_names_of_columns_are_in_the_warning():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(in_units("line"), columns=["depth", "time"])
-    with pytest.warns(UserWarning, match="^time varies .* as depth, .* RobustScaler"):
+    with pytest.warns(UserWarning, match="^time varies .* as depth, .* scale_columns=True"):
         PreferenceEmbedding("line", n_models=50, random_state=0).fit(frame)
 
 

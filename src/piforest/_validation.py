@@ -364,9 +364,11 @@ def check_finite(name: str, value: Any) -> float:
     return float(value)
 
 
-def check_flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: Any, other: str = "") -> bool:
+    """other: the text of a further value that is allowed, but not checked here."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
+        allowed = f"True, False or {other}" if other else "True or False"
+        raise ValueError(f"{name} must be {allowed}, got {value!r}.")
     return bool(value)
 
 

@@ -95,7 +95,7 @@ def measure_bands(
     keep = keep and fits_table(len(X), len(models))
     bins = np.empty((len(X), len(models)), np.uint8) if keep else None
     counts = _count_bands(X, models, membership, ladder.widths, n_jobs, bins)
-    null_inside = _null_inside(models, membership, ladder, n_jobs)
+    null_inside = null_within(models, membership, ladder, n_jobs)
     bands = bands_of(counts, null_inside, ladder, models, X)
     return bands, None if bins is None else BandTable(ladder, bins, counts, null_inside)
 
@@ -110,12 +110,13 @@ def full_band_table(
     """The table of bands of all rows of X, whatever its size."""
     bins = np.empty((len(X), len(models)), np.uint8)
     counts = _count_bands(X, models, membership, ladder.widths, n_jobs, bins)
-    return BandTable(ladder, bins, counts, _null_inside(models, membership, ladder, n_jobs))
+    return BandTable(ladder, bins, counts, null_within(models, membership, ladder, n_jobs))
 
 
-def _null_inside(
-    models: ModelSet, membership: SampleMembership, ladder: Ladder, n_jobs: int | None
+def null_within(
+    models: ModelSet, membership: SampleMembership, ladder: Ladder, n_jobs: int | None = None
 ) -> Any:
+    """(w, m) the number of null rows within each half-width; None without null rows."""
     if ladder.null is None:
         return None
     return within(_count_bands(ladder.null, models, membership, ladder.widths, n_jobs, None))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .families import extent, layout_of
+from .families.scaled import column_units
 from .ladder import WIDTHS
 from .noise import robust_sigma
 from .protocols import Bools, Floats
@@ -104,6 +105,7 @@ def _heaps(X: Floats, R: Floats, structures: Sequence[Structure]) -> Bools:
             continue
         if widths[k] >= _WIDER * np.median(np.delete(widths, k)):
             core = X[(nearest == k) & (R[:, k] <= widths[k])]
+            core = core / column_units(each.family, X.shape[1])
             found[k] = _cells(core, 2 * widths[k]) < 2 * _HEAP_CELLS**dimension
     return found
 

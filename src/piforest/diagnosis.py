@@ -16,12 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .families import extent, layout_of
+from .families.scaled import column_units
 from .fitted import FittedForest
 from .ladder import WIDE_WIDTHS
 from .membership import first_occurrences
 from .protocols import Floats, ModelFamily
 from .structures import Structure
-from .units import unequal_ranges
+from .units import scaled_text, unequal_ranges
 
 __all__ = ["Finding", "diagnose"]
 
@@ -47,7 +48,8 @@ class Finding:
     code : str
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
-        "many_to_one", "repeated_rows" or "scores_overlap". Later versions may add others.
+        "columns_scaled", "many_to_one", "repeated_rows" or "scores_overlap". Later versions may add
+        others.
     text : str
         What was found, in one sentence.
     advice : str
@@ -122,7 +124,8 @@ def diagnose(
         *_about_structures(fitted, families, found, structures),
         *_about_labels(agreement),
         *_about_units(families, X, names),
-        *_about_steps(steps, sigma, columns),
+        *_about_scaling(families[0], columns),
+        *_about_steps(steps, sigma * column_units(families[0], X.shape[1]), columns),
         *_about_widths(X, structures),
         *_about_a_given_sigma(sigma, disagreement),
         *_about_repetitions(families, X),
@@ -180,8 +183,19 @@ def _about_units(
         yield Finding("units_differ", found.text(names), found.advice)
 
 
-def _about_steps(steps: Floats | None, sigma: float, names: list[str]) -> Iterator[Finding]:
-    """Columns that are rounded to steps that are not small against sigma."""
+def _about_scaling(family: ModelFamily, names: list[str]) -> Iterator[Finding]:
+    text = scaled_text(column_units(family, len(names)), names)
+    if text:
+        yield Finding(
+            "columns_scaled",
+            text,
+            "sigma, half-widths, parameters and distances are in these units; scale_columns=False "
+            "measures in the units of the data.",
+        )
+
+
+def _about_steps(steps: Floats | None, sigma: Floats, names: list[str]) -> Iterator[Finding]:
+    """Columns that are rounded to steps that are not small against sigma; (d,) in their units."""
     coarse = [] if steps is None else np.flatnonzero(steps > _COARSE * sigma).tolist()
     if steps is not None and coarse:
         listed = ", ".join(f"{names[k]} to {steps[k]:.3g}" for k in coarse[:_LISTED])

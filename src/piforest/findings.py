@@ -16,6 +16,7 @@ from .boundaries import Boundaries
 from .calibration import Calibration
 from .diagnosis import Finding, diagnose
 from .engines import Backend
+from .families.scaled import column_units
 from .fitted import FittedForest
 from .membership import sample_membership
 from .pieces import Pieces, find_pieces
@@ -296,7 +297,8 @@ class Findings:
         with much noise."""
         low, high = labels.box(self.fitted.points)
         widest = max(boundaries.half_widths, default=0.0)
-        wide = boundaries.wide[0] or 2 * REACH * widest >= np.min(high - low)
+        sides = (high - low) / column_units(boundaries.structures[0].family, len(low))
+        wide = boundaries.wide[0] or 2 * REACH * widest >= np.min(sides)
         return bool(np.mean(null_far) < 0.5 and wide)
 
     def _band_counts(self, backend: Backend, tables: Tables | None = None) -> list[BandCounts]:

@@ -1,7 +1,8 @@
 """The half-widths that the band of a model may have, and the evidence of a count in a band.
 
 A narrow band is compared with the widest one, as if the points of that were distributed evenly.
-Wide bands, which the box of the data cuts off, are compared with null rows.
+Wide bands, which the box of the data cuts off, are compared with null rows; where the noise is so
+large that they are needed, all bands are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from .resolution import DitherEffect
 WIDTHS = 0.36 * 2.0 ** (-np.arange(15) / 2)
 WIDE_WIDTHS = 0.36 * 2.0 ** (-np.arange(-3, 15) / 2)
 N_WIDE = 4
-"""widths of a wide ladder whose counts are compared with null rows: those above 0.36, and 0.36"""
+"""widths of a wide ladder that a narrow one lacks, or whose background it does not see: those above
+0.36, and 0.36"""
 N_NULL = 2000
 _MIN_EXPECTED = 0.001
 # The count that null rows give is multiplied by this factor for families with their own null rows:
@@ -36,7 +38,7 @@ class Grid(NamedTuple):
     widths: Floats
     """(w,) descending"""
     n_wide: int = 0
-    """of the first widths, those that are compared with null rows only"""
+    """of the first widths, those that are compared with null rows only: none, some, or all"""
 
 
 def narrow_grid(family: ModelFamily, X: Floats) -> Grid:
@@ -80,6 +82,9 @@ class Ladder:
         null_inside (w, m): the number of null rows.
         """
         first = max(self.grid.n_wide - 1, 0)
+        if first and self.grid.n_wide == len(self.widths):
+            ratios = binomial_ratios(inside, n, null_inside, len(self.null))  # type: ignore[arg-type]
+            return without_narrowest(ratios, lowest)
         if null_inside is not None and first == 0:
             share = _OWN_NULL_FACTOR * n / len(self.null)  # type: ignore[arg-type]
             ratios = ratios_above(inside, codimension, self.widths, share * null_inside)
@@ -95,9 +100,14 @@ class Ladder:
                 null_inside[:wide],
                 len(self.null),  # type: ignore[arg-type]
             )
-        if lowest is not None:
-            ratios[np.arange(len(ratios))[:, None] > lowest] = 0.0
-        return ratios
+        return without_narrowest(ratios, lowest)
+
+
+def without_narrowest(ratios: Floats, lowest: Ints | None) -> Floats:
+    """Ratios (w, m) that are 0 for the widths that models may not have."""
+    if lowest is not None:
+        ratios[np.arange(len(ratios))[:, None] > lowest] = 0.0
+    return ratios
 
 
 def ladder_of(
@@ -143,4 +153,21 @@ def two_sample_ratios(inside: Any, n: int, null_inside: Any, n_null: int) -> Flo
     rate = np.maximum(k + j, 1) / (n + n_null)
     ratio = k * np.log(np.maximum(k, 1) / (n * rate))
     ratio += j * np.log(np.maximum(j, 1) / (n_null * rate))
+    return np.where(k * n_null > j * n, ratio, 0.0)
+
+
+def binomial_ratios(inside: Any, n: int, null_inside: Any, n_null: int) -> Floats:
+    """The log-likelihood ratio of two binomial counts, k of n points and j of the null rows, with
+    different rates or the same; 0 if the rate of the points is not larger.
+
+    A wide band holds most points, so that those outside are evidence, too. Poisson counts ignore
+    them: a law that explains a third of the variance of 400 records would not be significant.
+    """
+    k, j = np.asarray(inside, np.float64), np.asarray(null_inside, np.float64)
+    n = max(n, 1)
+    rate, ratio = (k + j) / (n + n_null), np.zeros(k.shape)
+    for count, of in ((k, n), (j, n_null)):
+        for part, share in ((count, rate), (of - count, 1 - rate)):
+            expected = np.where(part > 0, of * share, 1.0)
+            ratio += part * np.log(np.maximum(part, 1) / expected)
     return np.where(k * n_null > j * n, ratio, 0.0)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._random import Stream
 from ._validation import check_row_numbers, check_shape, no_valid_models, warn_user
+from .families.scaled import ScaledFamily
 from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
 
 if TYPE_CHECKING:
@@ -96,13 +97,15 @@ def draw_models(
     a warning, none at all an error with the reason.
     """
     size = family.sample_size(X.shape[1])
+    # Neighbours are those of scaled columns.
+    placed = family.scaled(X) if isinstance(family, ScaledFamily) else X
     params: list[Floats] = []
     samples: list[Ints] = []
     n_found = n_drawn = n_degenerate = 0
     for round_number in range(_MAX_ROUNDS):
         n_samples = (n_models - n_found) * min(2**round_number, 16)
         rows = sampler.draw(
-            X, size, n_samples, stream.child(round_number), quality=quality, groups=groups
+            placed, size, n_samples, stream.child(round_number), quality=quality, groups=groups
         )
         rows = check_shape(f"samples of sampler {sampler.name!r}", rows, (n_samples, size))
         check_row_numbers(f"samples of sampler {sampler.name!r}", rows, len(X))

@@ -134,6 +134,11 @@ class ModelFamily(Protocol):
     - `covered_part(params, X, names)`: the part of one model (p,) that the rows X (n, d) on it
       cover, as a dict of plain values, such as the end points of a segment. The default is the
       range of each column.
+    - `scales_by_column`: True if models stay models of the family when columns are scaled by
+      different factors, as lines and planes do, unlike circles. Columns in different units are
+      then scaled if they hide the structures. The default is False.
+    - `unscaled_params(params, units)`: the parameters (p,) of a model of columns that were divided
+      by units (d,), for the columns themselves. The default is to describe the scaled columns.
     - `scene`, a `piforest.families.Scene`: a synthetic data set with ground truth.
     """
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ._kernels.moments import add_moments
 from .families import Frame, extent, layout_of
+from .families.scaled import column_units
 from .membership import SampleMembership
 from .models import ModelSet
 from .protocols import Bools, Floats, ModelFamily
@@ -57,7 +58,7 @@ def normalisation(family: ModelFamily, X: Floats) -> Frame:
     """Medians and sizes of the columns; one size for all columns, except for tables."""
     centre = np.median(X, axis=0)
     if layout_of(family).kind != "table":
-        return Frame(centre, np.full(X.shape[1], extent(family, X)))
+        return Frame(centre, extent(family, X) * column_units(family, X.shape[1]))
     spread = np.median(np.abs(X - centre), axis=0)
     spread = np.where(spread > 0, spread, np.std(X, axis=0))
     return Frame(centre, np.where(spread > 0, spread, 1.0))

@@ -10,6 +10,7 @@ import numpy as np
 from ._kernels.preferences import exclude_outside
 from ._validation import check_distances, check_shape
 from .families import FAMILIES
+from .families.scaled import unscaled
 from .models import ModelSet
 from .protocols import Floats
 
@@ -34,7 +35,7 @@ def block_rows(models: Sequence[ModelSet]) -> int:
 def residual_blocks(X: Floats, models: Sequence[ModelSet]) -> Iterator[tuple[slice, Floats]]:
     """Residuals of X to all models, block by block: the slice of rows, and R (rows, m)."""
     n, size = len(X), block_rows(models)
-    stable = all(_is_built_in(type(part.family)) for part in models)
+    stable = all(_is_built_in(type(unscaled(part.family))) for part in models)
     for start in range(0, n, size):
         block = X[start : start + size]
         if len(block) < size and not stable:  # padded with copies of the last row
@@ -58,7 +59,7 @@ def _residuals(models: ModelSet, block: Floats) -> Floats:
     """
     family = models.family
     R = family.residuals(block, models.params)
-    if _is_built_in(type(family)):
+    if _is_built_in(type(unscaled(family))):
         return _bounded(models, block, R)
     source = f"residuals of family {family.name!r}"
     R = check_shape(source, R, (len(block), len(models))).astype(np.float64, order="C", copy=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from ._random import Stream, choose, mix
 from .families import layout_of
+from .families.scaled import column_units
 from .models import ModelSet
 from .protocols import Floats, Ints, ModelFamily
 
@@ -72,7 +73,8 @@ class Resolution:
         some = choose(Stream(self.key).child("effect"), len(X), _EFFECT_ROWS)
         # The coordinates of a point are usually computed from each other: x from the depth z.
         points = layout_of(family).kind in ("points", "oriented points")
-        least = float(self.steps[self.steps > 0].min()) if points else 0.0
+        steps = self.steps / column_units(family, X.shape[1])
+        least = float(steps[steps > 0].min()) if points else 0.0
         return DitherEffect(X[some], dithered[some], least)
 
 

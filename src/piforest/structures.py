@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._kernels.bands import NO_BAND
 from ._random import Stream, mix
-from .bands import BandTable, count_bins, least_ratio, within
-from .families import layout_of
-from .membership import first_occurrences
+from .bands import BandTable, count_bins, least_ratio, null_within, within
+from .families import layout_of, marginal_rows
+from .membership import first_occurrences, sample_membership
 from .models import ModelSet
 from .protocols import Bools, Floats, Ints
 from .structure_description import Structure
@@ -67,6 +69,22 @@ class BandCounts:
         remaining = counts.copy()
         count_bins(self.bins, rows, -1, remaining)
         return remaining
+
+    def compared_with(self, rows: Bools) -> BandCounts:
+        """The same bands, compared with null rows like these points.
+
+        The columns of the points that remain have other distributions: anomalies beside a wide band
+        would look like a structure, compared with null rows like all points.
+        """
+        null = self.ladder.null
+        if null is None or self.ladder.grid.n_wide < len(self.widths) or not rows.any():
+            return self
+        stream = Stream(0).child("remaining", int(rows.sum()))
+        found = copy.copy(self)
+        null = marginal_rows(self.family, self.X[rows], len(null), stream)
+        found.ladder = replace(self.ladder, null=null)
+        found.null_inside = null_within(self.models, sample_membership([self.models]), found.ladder)
+        return found
 
     def best_width(self, rows: Ints, params: Floats) -> tuple[Ints, Floats]:
         """For models (m, p) and these rows: the index of the width with the largest log-likelihood
@@ -145,6 +163,7 @@ def greedy(
         removed = _within_reach(best, active, reach)
         active[removed] = False
         counts = [bands.without(current, removed) for bands, current in zip(families, counts)]
+        families = [bands.compared_with(active) for bands in families]
     return found
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "RowsLike",
     "SamplerLike",
     "Scale",
+    "ScaleColumns",
     "SigmaLike",
     "Weighting",
 ]
@@ -63,6 +64,7 @@ KernelLike: TypeAlias = (
 MetricLike: TypeAlias = str | Metric | Callable[[Any, Any], float]
 
 Scale: TypeAlias = Literal["adaptive", "per_model", "fixed"]
+ScaleColumns: TypeAlias = bool | Literal["auto"]
 Weighting: TypeAlias = Literal["gain", "none"]
 Path: TypeAlias = Literal["soft", "depth"]
 SigmaLike: TypeAlias = float | Literal["auto"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._validation import warn_user
 from .families import layout_of
+from .families.scaled import column_units
 from .protocols import Floats, ModelFamily
 from .structures import Structure
 
@@ -18,6 +19,7 @@ _RANGE = (1, 99)  # percentiles
 # A band with this half-width, as a share of the range of a column, ignores the column. The whole
 # range counts: a floor with a few points far above it is a structure, although it is thin.
 _IGNORES = 0.25
+_NAMED = 4
 
 
 class UnequalRanges(NamedTuple):
@@ -26,6 +28,8 @@ class UnequalRanges(NamedTuple):
     wide: int
     narrow: int
     factor: float
+    scalable: bool
+    """whether scale_columns=True applies"""
 
     def text(self, names: Sequence[str] | None) -> str:
         """A sentence with the names of the columns, or their numbers."""
@@ -36,9 +40,10 @@ class UnequalRanges(NamedTuple):
 
     @property
     def advice(self) -> str:
+        if not self.scalable:
+            return "If their units differ, convert the columns to one unit before the fit."
         return (
-            "If their units differ, scale the columns before the fit, as RobustScaler of "
-            "scikit-learn does."
+            "If their units differ, pass scale_columns=True (--scale-columns on the command line)."
         )
 
 
@@ -54,15 +59,18 @@ def unequal_ranges(families: Sequence[ModelFamily], X: Floats) -> UnequalRanges 
         layout = layout_of(family)
         if layout.kind == "table" or not {"rotation", "scale"} & set(family.symmetries):
             continue
+        units = column_units(family, X.shape[1])
         d = 3 if layout.kind == "oriented points" else X.shape[1]
         for group in layout.views or (tuple(range(d)),):
             columns = list(group)
             low, high = np.percentile(X[:, columns], _RANGE, axis=0)
-            ranges = high - low
+            ranges = (high - low) / units[columns]
             wide, narrow = np.argmax(ranges), np.argmin(np.where(ranges > 0, ranges, np.inf))
             if ranges[wide] > _FACTOR * ranges[narrow] > 0:
                 factor = float(ranges[wide] / ranges[narrow])
-                found.append(UnequalRanges(columns[wide], columns[narrow], factor))
+                # Columns that are scaled already differ for another reason.
+                scalable = layout.kind == "points" and not (units != 1).any()
+                found.append(UnequalRanges(columns[wide], columns[narrow], factor, scalable))
     return max(found, key=lambda each: each.factor, default=None)
 
 
@@ -73,6 +81,17 @@ def warn_of_units(families: Sequence[ModelFamily], X: Floats, names: Sequence[st
         warn_user(f"{found.text(names)} {found.advice}")
 
 
+def warn_of_scaling(family: ModelFamily, names: Sequence[str] | None) -> None:
+    """Warn that columns are scaled although this was not asked for."""
+    d = len(family.units)  # type: ignore[attr-defined]
+    known = [f"column {k}" for k in range(d)] if names is None else names
+    warn_user(
+        f"the units of the columns differ and hid all structures. "
+        f"{scaled_text(column_units(family, d), known)} Pass scale_columns=True if this is meant, "
+        "or scale_columns=False."
+    )
+
+
 def hide_structures(
     families: Sequence[ModelFamily], X: Floats, structures: Sequence[Structure]
 ) -> bool:
@@ -81,4 +100,16 @@ def hide_structures(
     if found is None or not structures:
         return False
     narrowest = min(each.half_width for each in structures)
-    return bool(narrowest >= _IGNORES * np.ptp(X[:, found.narrow]))
+    unit = column_units(families[0], X.shape[1])[found.narrow]
+    return bool(narrowest >= _IGNORES * np.ptp(X[:, found.narrow]) / unit)
+
+
+def scaled_text(units: Floats, names: Sequence[str]) -> str:
+    """A sentence about scaled columns; empty if none is."""
+    scaled = np.flatnonzero(units != 1).tolist()
+    if not scaled:
+        return ""
+    reference = names[int(np.flatnonzero(units == 1)[0])]
+    listed = ", ".join(f"{units[k]:g} of {names[k]}" for k in scaled[:_NAMED])
+    more = f" and {len(scaled) - _NAMED} more" if len(scaled) > _NAMED else ""
+    return f"Columns are scaled: in distances, {listed}{more} count as 1 of {reference}."

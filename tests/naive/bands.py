@@ -8,8 +8,9 @@ import numpy as np
 def bands(R, own, widths, k, codimension, *, null=None, n_wide=0, floors=None):
     """sigma, and for each model its most striking width, the ratio there, and the gain.
 
-    null (N, m): residuals of null rows, with which the first n_wide widths are compared, or, with
-    n_wide = 0, all of them, by twice their share. floors (m,): no band is narrower.
+    null (N, m): residuals of null rows, with which the first n_wide widths are compared, as shares
+    if these are all widths; or, with n_wide = 0, all of them, by twice their share. floors (m,): no
+    band is narrower.
     """
     found, ratios = [], np.zeros((R.shape[1], len(widths)))
     for j in range(R.shape[1]):
@@ -17,7 +18,9 @@ def bands(R, own, widths, k, codimension, *, null=None, n_wide=0, floors=None):
         first = max(n_wide - 1, 0)
         for b, w in enumerate(widths):
             null_inside = 0 if null is None else int(np.sum(null[:, j] <= w))
-            if b < n_wide:
+            if n_wide == len(widths):
+                ratios[j, b] = _two_shares(inside[b], len(R), null_inside, len(null))
+            elif b < n_wide:
                 ratios[j, b] = _two_counts(inside[b], len(R), null_inside, len(null))
             else:
                 expected = inside[first] * (w / widths[first]) ** codimension
@@ -43,6 +46,18 @@ def _two_counts(k, n, j, n_null):
         return 0.0
     rate = (k + j) / (n + n_null)
     return k * np.log(k / (n * rate)) + (j * np.log(j / (n_null * rate)) if j else 0.0)
+
+
+def _two_shares(k, n, j, n_null):
+    """Binomial counts k of n and j of n_null: the log likelihood of two rates over that of one."""
+    if k / n <= j / n_null:
+        return 0.0
+
+    def log_likelihood(p, hits, of):
+        return sum(c * np.log(q) for c, q in ((hits, p), (of - hits, 1 - p)) if c)
+
+    apart = log_likelihood(k / n, k, n) + log_likelihood(j / n_null, j, n_null)
+    return apart - log_likelihood((k + j) / (n + n_null), k + j, n + n_null)
 
 
 def greedy(R, own, widths, codimension, reach, least):

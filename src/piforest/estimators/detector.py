@@ -234,6 +234,7 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self.false_alarm_rate = None
         engine = self._engine(X)
         self._set_threshold(engine, None if X is None else engine.in_memory(X))
+        self._warn_if_nothing_is_flagged(engine)
         return self
 
     def set_threshold(self, threshold: float) -> Self:
@@ -371,13 +372,19 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return
         if findings.units_hide_structures(backend):
             self.threshold_source_ = "units differ"
-            warn_user(
-                "the columns seem to have different units, and every structure is as wide as one "
-                "of them, so that no point is flagged; see diagnosis_. Scale the columns, or pass "
-                "contamination to flag a share of the points nevertheless."
-            )
         elif not findings.found_structure(backend):
             self.threshold_source_ = "no structure"
+
+    def _warn_if_nothing_is_flagged(self, engine: Engine) -> None:
+        """Give the reason, if it is the data."""
+        embedding = self.fitted_.embedding
+        if self.threshold_source_ == "units differ":
+            warn_user(
+                "the columns seem to have different units, and every structure is as wide as one "
+                "of them, so that no point is flagged; see diagnosis_. Pass scale_columns=True, or "
+                "contamination to flag a share of the points nevertheless."
+            )
+        elif self.threshold_source_ == "no structure" and embedding is not None:
             names = " or ".join(repr(models.family.name) for models in embedding.models)
             warn_user(
                 f"no structure of family {names} is significant in {len(self.fitted_.points)} "

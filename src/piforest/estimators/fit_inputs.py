@@ -1,4 +1,4 @@
-"""Parameters of a fit that depend on what is passed to it: weights, and names of columns."""
+"""Parameters of a fit that depend on what is passed to it: weights, names and units of columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..families.scaled import ScaledFamily, units_of
 from ..fitting import EmbeddingParameters
+from ..protocols import Floats, ModelFamily
 from ..sampling import resolve_sampler
 
 
@@ -32,5 +34,25 @@ def with_named_targets(parameters: EmbeddingParameters, names: Any) -> Embedding
     families = [
         (each.with_names(known) if hasattr(each, "with_names") else each, share)
         for each, share in parameters.families
+    ]
+    return replace(parameters, families=families)
+
+
+def may_scale_columns(scale_columns: Any, parameters: EmbeddingParameters) -> bool:
+    """Whether the columns may be scaled although this is not asked for: a given sigma is in the
+    units of the data."""
+    families = parameters.only
+    free = all(getattr(family, "scales_by_column", False) for family in families)
+    return isinstance(scale_columns, str) and parameters.sigma is None and free
+
+
+def with_scaled_columns(parameters: EmbeddingParameters, X: Floats) -> EmbeddingParameters:
+    """The parameters with families that measure the columns of rows like X in units of their
+    spread; as they are if all columns have the same unit."""
+    units = units_of(parameters.only, X)
+    if all(unit == 1 for unit in units):
+        return parameters
+    families: list[tuple[ModelFamily, float]] = [
+        (ScaledFamily(each, units), share) for each, share in parameters.families
     ]
     return replace(parameters, families=families)

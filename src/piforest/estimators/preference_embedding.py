@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._random import Stream
 from .._rows import stacked_csr
 from .._tensors import is_tensor, sparse_tensor, to_numpy
-from .._validation import clear_fit, cpu_only_error
+from .._validation import check_flag, clear_fit, cpu_only_error
 from ..bands import Bands
 from ..engines import Engine, choose_engine
+from ..families.scaled import ScaledFamily, column_units
 from ..fitted import FittedEmbedding, TrainingRows
 from ..fitting import EmbeddingParameters, fit_embedding
 from ..models import ModelSet
@@ -33,7 +34,7 @@ from ..typing import (
 )
 from ..units import warn_of_units
 from .containers import SparseSetOutput
-from .fit_inputs import with_named_targets, with_weights
+from .fit_inputs import with_named_targets, with_scaled_columns, with_weights
 
 __all__ = ["PreferenceEmbedding"]
 
@@ -65,6 +66,12 @@ class EmbeddingAttributes(BaseEstimator):  # type: ignore[misc]
             return np.zeros(embedding.models[0].points.shape[1])
         steps = [each.resolution.steps for each in embedding.measuring]
         return np.asarray(np.max(steps, axis=0))
+
+    @property
+    def units_(self) -> NDArray[np.float64]:
+        """(d,) the change of each column that counts as 1 in distances, sigma and parameters."""
+        models = self._embedding().models[0]
+        return column_units(models.family, models.points.shape[1])
 
     @property
     def n_models_(self) -> int:
@@ -107,7 +114,8 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         What a structure is; see `piforest.families.list_families`. A list of families, or of
         (family, share) pairs, where structures are of several kinds.
     sigma : float or "auto", default="auto"
-        The noise of the structures, in the units of X. "auto" estimates it.
+        The noise of the structures, in the units of X, or of `units_` with scale_columns. "auto"
+        estimates it.
     n_models : int, "auto" or "paper", default="auto"
         The number of models to draw, without degenerate ones. "auto" is 10 n, but between 5,000 and
         10,000; "paper" is 10 n, at most 10,000.
@@ -138,6 +146,10 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         Whether to keep only the models that points prefer most, and one of nearly equal models.
     bound : bool, default=True
         Whether to bound models to the part where their points are, for families that can.
+    scale_columns : bool, default=False
+        Whether to measure distances column by column, for columns in different units: in units
+        of `units_`, powers of ten that make the spreads of the columns similar. Not for matches,
+        segments and oriented points, whose columns have one unit.
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
         "cuda" or "cuda:1": a GPU, through PyTorch; "auto": a GPU if there is one; "torch": the
         same code on the CPU. Tensors give tensors on the same device, whatever `device` is.
@@ -159,6 +171,10 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
     resolution_ : ndarray of shape (d,)
         The step that each column is rounded to, 0 where it is not. For a table, only that of the
         target; for matches, only if all columns are rounded.
+    units_ : ndarray of shape (d,)
+        The change of each column that counts as 1 in distances, sigma and parameters: 1, or with
+        scale_columns a power of ten. The reference, 1, is the target of a table, or the first
+        column that is not constant.
     bands_ : tuple of Bands or None
         Half-width and evidence of each model's band, for each family, if they were measured.
     n_models_ : int
@@ -202,6 +218,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         refit: bool = True,
         select: bool = True,
         bound: bool = True,
+        scale_columns: bool = False,
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -218,6 +235,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         self.refit = refit
         self.select = select
         self.bound = bound
+        self.scale_columns = scale_columns
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -259,9 +277,10 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
         parameters = with_named_targets(parameters, getattr(self, "feature_names_in_", None))
         rows = TrainingRows(X, quality, groups)  # type: ignore[arg-type]
-        self.fitted_, _ = fit_embedding(
-            rows, parameters, engine.backend, stream, rows.subset(stream)
-        )
+        subset = rows.subset(stream)
+        if check_flag("scale_columns", self.scale_columns):
+            parameters = with_scaled_columns(parameters, rows.take(subset))
+        self.fitted_, _ = fit_embedding(rows, parameters, engine.backend, stream, subset)
         warn_of_units(parameters.only, rows.X, getattr(self, "feature_names_in_", None))
         return self
 
@@ -319,6 +338,7 @@ def fitted_transformer(detector: Any, fitted: FittedEmbedding) -> PreferenceEmbe
     """The embedding of a fitted detector as a fitted transformer."""
     params = detector.get_params()
     names = PreferenceEmbedding().get_params()
+    params["scale_columns"] = isinstance(fitted.models[0].family, ScaledFamily)
     embedding = PreferenceEmbedding(**{name: params[name] for name in names})
     embedding.fitted_ = fitted
     for name in ("n_features_in_", "feature_names_in_"):

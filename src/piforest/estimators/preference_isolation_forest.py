@@ -12,12 +12,14 @@ from .._validation import (
     check_choice,
     check_contamination,
     check_false_alarm_rate,
+    check_flag,
     check_positive,
     clear_fit,
     cpu_only_error,
 )
-from ..engines import PREFERENCE_METRICS
+from ..engines import PREFERENCE_METRICS, Engine
 from ..findings import Findings
+from ..fitted import TrainingRows
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
 from ..metrics import METRICS, resolve_metric
 from ..preferences import is_built_in_kernel, list_kernels
@@ -33,17 +35,25 @@ from ..typing import (
     RowsLike,
     SamplerLike,
     Scale,
+    ScaleColumns,
     SigmaLike,
     Weighting,
 )
-from ..units import warn_of_units
-from .fit_inputs import with_named_targets, with_weights
+from ..units import warn_of_scaling, warn_of_units
+from .fit_inputs import (
+    may_scale_columns,
+    with_named_targets,
+    with_scaled_columns,
+    with_weights,
+)
 from .preference_embedding import PreferenceEmbedding, fitted_transformer
 from .structured import StructuredDetector
 
 __all__ = ["PreferenceIsolationForest"]
 
 PATHS = ["depth", "soft"]
+# What a fit sets.
+_FITTED = ("fitted_", "findings_", "threshold_", "threshold_source_")
 
 
 class PreferenceIsolationForest(StructuredDetector):
@@ -60,7 +70,8 @@ class PreferenceIsolationForest(StructuredDetector):
         What a structure is; see `piforest.families.list_families`. A list of families, or of
         (family, share) pairs, where structures are of several kinds.
     sigma : float or "auto", default="auto"
-        The noise of the structures, in the units of X. "auto" estimates it.
+        The noise of the structures, in the units of X, or of `units_` with scale_columns. "auto"
+        estimates it.
     n_models : int, "auto" or "paper", default="auto"
         The number of models to draw, without degenerate ones. "auto" is 10 n, but between 5,000 and
         10,000: few points need more models to be distinguished. "paper" is 10 n, at most 10,000.
@@ -92,6 +103,13 @@ class PreferenceIsolationForest(StructuredDetector):
         Whether to keep only the models that points prefer most, and one of nearly equal models.
     bound : bool, default=True
         Whether to bound models to the part where their points are, for families that can.
+    scale_columns : bool or "auto", default="auto"
+        Whether to measure distances column by column, for columns in different units: in units
+        of `units_`, powers of ten that make the spreads of the columns similar. Not for matches,
+        segments and oriented points, whose columns have one unit. "auto" does so, with a warning,
+        if sigma is not given, the units of the columns seem to differ and hide all structures,
+        and scaled columns show some; only for families whose models stay models then, such as
+        lines and planes, unlike circles.
     path : {"soft", "depth"}, default="soft"
         The length of an edge of a tree: 2 - distance to the seed, or 1. "soft" needs a metric
         with distances of at most 1.
@@ -152,6 +170,10 @@ class PreferenceIsolationForest(StructuredDetector):
     resolution_ : ndarray of shape (d,)
         The step that each column is rounded to, 0 where it is not. For a table, only that of the
         target; for matches, only if all columns are rounded.
+    units_ : ndarray of shape (d,)
+        The change of each column that counts as 1 in distances, sigma and parameters: 1, or with
+        scale_columns a power of ten. The reference, 1, is the target of a table, or the first
+        column that is not constant.
     structures_ : list of Structure
         The structures of the data, computed on first use; each has named parameters, an equation
         and an extent.
@@ -215,6 +237,7 @@ class PreferenceIsolationForest(StructuredDetector):
         refit: bool = True,
         select: bool = True,
         bound: bool = True,
+        scale_columns: ScaleColumns = "auto",
         path: Path = "soft",
         metric: MetricLike = "tanimoto",
         n_estimators: int = 100,
@@ -239,6 +262,7 @@ class PreferenceIsolationForest(StructuredDetector):
         self.refit = refit
         self.select = select
         self.bound = bound
+        self.scale_columns = scale_columns
         self.path = path
         self.metric = metric
         self.n_estimators = n_estimators
@@ -319,6 +343,7 @@ class PreferenceIsolationForest(StructuredDetector):
             refit=False,
             select=False,
             bound=False,
+            scale_columns=False,
             path="depth",
             metric="tanimoto",
             n_estimators=n_estimators,
@@ -371,6 +396,25 @@ class PreferenceIsolationForest(StructuredDetector):
         rows = engine.training_rows(X, stream, self.pool_size, quality, groups)
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         embedding = with_named_targets(embedding, getattr(self, "feature_names_in_", None))
+        subset = rows.subset(stream)
+        if self.scale_columns and not isinstance(self.scale_columns, str):
+            embedding = with_scaled_columns(embedding, rows.take(subset))
+        self._fit_rows(rows, embedding, forest, engine, stream)
+        if may_scale_columns(self.scale_columns, embedding) and self._units_hide_structures(engine):
+            scaled = with_scaled_columns(embedding, rows.take(subset))
+            embedding = self._fit_scaled_rows(rows, embedding, scaled, forest, engine, stream)
+        warn_of_units(embedding.only, rows.X, getattr(self, "feature_names_in_", None))
+        self._warn_if_nothing_is_flagged(engine)
+        return self
+
+    def _fit_rows(
+        self,
+        rows: TrainingRows,
+        embedding: EmbeddingParameters,
+        forest: ForestParameters,
+        engine: Engine,
+        stream: Stream,
+    ) -> None:
         # 3. Models of minimal samples, with a scale and a weight.
         keep = isinstance(self.contamination, str) and not self.in_sample_preferences
         models, tables = fit_embedding(
@@ -381,7 +425,6 @@ class PreferenceIsolationForest(StructuredDetector):
             rows.subset(stream),
             keep=keep,
         )
-        warn_of_units(embedding.only, rows.X, getattr(self, "feature_names_in_", None))
         # 4. A forest of the preferences of the pool.
         self.fitted_ = fit_forest(rows, forest, engine.backend, stream, models)
         names = getattr(self, "feature_names_in_", None)
@@ -389,7 +432,32 @@ class PreferenceIsolationForest(StructuredDetector):
         # 5. The threshold.
         with Progress(self.verbose).stage("threshold"):
             self._set_threshold(engine, tables=tables if self.fitted_.holds_all else None)
-        return self
+
+    def _units_hide_structures(self, engine: Engine) -> bool:
+        return self.fitted_.has_null and self.findings_.units_hide_structures(engine.backend)
+
+    def _fit_scaled_rows(
+        self,
+        rows: TrainingRows,
+        embedding: EmbeddingParameters,
+        scaled: EmbeddingParameters,
+        forest: ForestParameters,
+        engine: Engine,
+        stream: Stream,
+    ) -> EmbeddingParameters:
+        """Fit again with scaled columns, if these show narrow structures; returns the parameters of
+        the fit that stands. A flat cloud in one unit is no structure after scaling, but may look
+        like a wide one."""
+        first = {name: getattr(self, name) for name in _FITTED}
+        self._fit_rows(rows, scaled, forest, engine, stream)
+        measuring = self._embedding().measuring or ()
+        narrow = all(each.grid.n_wide == 0 for each in measuring)
+        if narrow and self.findings_.found_structure(engine.backend):
+            warn_of_scaling(scaled.only[0], getattr(self, "feature_names_in_", None))
+            return scaled
+        for name, value in first.items():
+            setattr(self, name, value)
+        return embedding
 
     @property
     def embedding_(self) -> PreferenceEmbedding:
@@ -397,6 +465,8 @@ class PreferenceIsolationForest(StructuredDetector):
         return fitted_transformer(self, self._embedding())
 
     def _embedding_parameters(self) -> EmbeddingParameters:
+        if not (isinstance(self.scale_columns, str) and self.scale_columns == "auto"):
+            check_flag("scale_columns", self.scale_columns, "'auto'")
         return EmbeddingParameters.from_estimator(self)
 
     def _forest_parameters(self) -> ForestParameters:

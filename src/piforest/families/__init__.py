@@ -22,6 +22,7 @@ from ..protocols import Floats, ModelFamily, RowLayout
 from ._family import Family, Scene
 from ._null import marginal_by_layout, null_by_layout
 from ._refits import Frame
+from .scaled import ScaledFamily, unscaled
 
 if TYPE_CHECKING:
     from .functions import from_functions
@@ -247,6 +248,7 @@ def null_rows(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Floats:
 def has_own_null(family: ModelFamily) -> bool:
     """Return whether null rows of the family are neither uniform nor rows of X with exchanged
     columns: counts in narrow bands are then compared with them, too."""
+    family = unscaled(family)
     own = getattr(type(family), "null_rows", None)
     return layout_of(family).kind == "segments" or own not in (None, Family.null_rows)
 
@@ -259,6 +261,9 @@ def marginal_rows(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Flo
     about an axis of the data are a structure like those about any other line. Rows of all other
     layouts, and of families with `null_rows` of their own, are those of `null_rows`.
     """
+    if isinstance(family, ScaledFamily):
+        rows = marginal_rows(family.base, family.scaled(X), n, stream)
+        return np.asarray(rows * np.array(family.units))
     own = getattr(type(family), "null_rows", None)
     if own not in (None, Family.null_rows):
         return null_rows(family, X, n, stream)

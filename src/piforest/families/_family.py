@@ -100,6 +100,8 @@ class Family:
     n_points: ClassVar[int]
     # Whether the first coordinate of the chart is periodic, from 0 to 4.
     chart_wraps: ClassVar[bool] = False
+    # Whether models stay models of the family if columns are scaled by different factors.
+    scales_by_column: ClassVar[bool] = False
     # Whether models are refitted to their bands, if there are `lift` and `refit`.
     refits_bands: ClassVar[bool] = True
 

@@ -42,6 +42,7 @@ class Ellipse(Family):
     """
 
     name: ClassVar[str] = "ellipse"
+    scales_by_column = True
     n_points = 5
     scene = Scene("make_ellipses", 2, "two ellipses")
     layout = PLANE

@@ -27,6 +27,7 @@ class Hyperplane(Family):
     """
 
     name: ClassVar[str] = "hyperplane"
+    scales_by_column = True
     scene = Scene("make_planes", 3, "the same planes: any number of columns")
 
     def sample_size(self, d: int) -> int:
@@ -63,6 +64,12 @@ class Hyperplane(Family):
         mean, values, vectors, valid = principal(S)
         params = np.concatenate([frame.restored(mean), vectors[:, :, 0]], axis=1)
         return params, valid & (values[:, 1] > 1e-14)
+
+    def unscaled_params(self, params: Floats, units: Floats) -> Floats:
+        """The same hyperplane in coordinates that are not divided by units."""
+        anchor, normal = np.split(params, 2)
+        normal = normal / units
+        return np.concatenate([anchor * units, normal / np.sqrt(normal @ normal)])
 
     def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
         anchor, normal = np.split(params, 2)

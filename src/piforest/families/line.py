@@ -19,6 +19,7 @@ class Line(Family):
     """Lines in d >= 2 dimensions. Parameters: a point and a unit direction, p = 2 d."""
 
     name: ClassVar[str] = "line"
+    scales_by_column = True
     n_points = 2
     scene = Scene("make_lines", 4, "four lines")
 
@@ -58,6 +59,12 @@ class Line(Family):
         mean, values, vectors, valid = principal(S)
         params = np.concatenate([frame.restored(mean), vectors[:, :, -1]], axis=1)
         return params, valid & (values[:, -1] > 1e-14)
+
+    def unscaled_params(self, params: Floats, units: Floats) -> Floats:
+        """The same line in coordinates that are not divided by units."""
+        anchor, direction = np.split(params, 2)
+        direction = direction * units
+        return np.concatenate([anchor * units, direction / np.sqrt(direction @ direction)])
 
     def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
         anchor, direction = np.split(params, 2)

@@ -40,6 +40,7 @@ class Parabola(Family):
     rotated: bool = False
 
     name: ClassVar[str] = "parabola"
+    scales_by_column = True
     layout = PLANE
 
     def __post_init__(self) -> None:

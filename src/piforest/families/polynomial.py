@@ -32,6 +32,7 @@ class Polynomial(Family):
     degree: int = 3
 
     name: ClassVar[str] = "polynomial"
+    scales_by_column = True
     # Not rotation: a rotated graph is in general not a graph over x.
     symmetries = frozenset({"translation", "scale"})
     layout = PLANE

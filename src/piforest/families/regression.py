@@ -30,6 +30,7 @@ class _Law(Family):
 
     target: int | str
     degree: int
+    scales_by_column = True
     # Not rotation: it would mix y with the features.
     symmetries = frozenset({"translation", "scale"})
 
@@ -143,6 +144,13 @@ class _Law(Family):
         target = self._column % len(x)
         features = [*x[:target], *x[target + 1 :]]
         return tuple(features) if len(features) < 3 else ()
+
+    def unscaled_params(self, params: Floats, units: Floats) -> Floats:
+        """The same function of columns that are not divided by units."""
+        target = self._column % len(units)
+        features = np.delete(units, target)
+        rest = len(params) - 2 * len(features)
+        return np.asarray(params * np.concatenate([features, features, [units[target]] * rest]))
 
     def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
         target = self._column % len(names)

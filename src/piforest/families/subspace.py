@@ -35,6 +35,7 @@ class Subspace(Family):
     affine: bool = True
 
     name: ClassVar[str] = "subspace"
+    scales_by_column = True
 
     def __post_init__(self) -> None:
         check_integer("dimension", self.dimension, 1)

@@ -16,6 +16,7 @@ import numpy as np
 from .._rows import SparseRows
 from ..bounds import Bounds
 from ..families import FAMILIES, resolve_families, resolve_family
+from ..families.scaled import ScaledFamily, unscaled
 from ..forest import FlatForest, PooledForest
 from ..io.archive import ArchiveError, Arrays, damaged, read_archive, write_archive
 from ..membership import sample_membership
@@ -67,7 +68,7 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
     """
     fitted = stored.fitted
     forest, embedding = fitted.forest, fitted.embedding
-    families = [] if embedding is None else [models.family for models in embedding.models]
+    families = [] if embedding is None else [unscaled(part.family) for part in embedding.models]
     arrays: Arrays = {"pool.scores": fitted.pool_scores, "pool.rows": fitted.pool_numbers}
     for name in _TREES:
         arrays[f"forest.{name}"] = getattr(forest.trees, name)
@@ -212,7 +213,7 @@ def _unpack_pool(header: Header, arrays: Arrays) -> Any:
 
 
 def _pack_embedding(embedding: FittedEmbedding, header: Header, arrays: Arrays) -> None:
-    families = [models.family for models in embedding.models]
+    families = [unscaled(models.family) for models in embedding.models]
     header["embedding"] = {
         "kernel": encode("kernel", embedding.kernel),
         "sigma": embedding.sigma,
@@ -222,6 +223,9 @@ def _pack_embedding(embedding: FittedEmbedding, header: Header, arrays: Arrays) 
         "families": [encode("family", family, families) for family in families],
         "n_drawn": [models.n_drawn for models in embedding.models],
     }
+    scaled = embedding.models[0].family
+    if isinstance(scaled, ScaledFamily):
+        header["embedding"]["units"] = list(scaled.units)
     if embedding.measuring is not None:
         header["embedding"]["measuring"] = [encode_measuring(each) for each in embedding.measuring]
     if sum("own" in each for each in header["embedding"]["families"]) > 1:
@@ -250,7 +254,7 @@ def _unpack_models(
     stored = header["embedding"]
     return tuple(
         ModelSet(
-            decode("family", family, custom),
+            _scaled(decode("family", family, custom), stored.get("units")),
             **{name: arrays[f"models.{i}.{name}"] for name in _MODELS},
             bounds=_unpack_bounds(arrays, f"models.{i}.bounds"),
             excludes_sample=arrays.get(f"models.{i}.excludes_sample"),
@@ -258,6 +262,10 @@ def _unpack_models(
         )
         for i, (family, n_drawn) in enumerate(zip(stored["families"], stored["n_drawn"]))
     )
+
+
+def _scaled(family: ModelFamily, units: Sequence[float] | None) -> ModelFamily:
+    return family if units is None else ScaledFamily(family, tuple(units))
 
 
 def _unpack_bounds(arrays: Arrays, prefix: str) -> Bounds | None:

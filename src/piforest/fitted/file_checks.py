@@ -15,6 +15,7 @@ from .._random import SUBSET
 from .._rows import SparseRows
 from .._validation import LARGEST, check_bounded
 from ..bounds import cells_of
+from ..families.scaled import unscaled
 from ..forest import FlatForest, PooledForest
 from ..io.archive import Arrays
 from ..models import ModelSet
@@ -72,12 +73,12 @@ def check_header(header: dict[str, Any]) -> None:
     structured = header["class"] == "PreferenceIsolationForest"
     _require(structured == ("embedding" in header), "its header has a bad embedding")
     if structured:
-        _check_embedding(header["embedding"])
+        _check_embedding(header["embedding"], d)
 
 
-def _check_embedding(header: Any) -> None:
+def _check_embedding(header: Any, d: int) -> None:
     _require(isinstance(header, dict), "its header has a bad embedding")
-    families = header["families"]
+    families, units = header["families"], header.get("units")
     rules = {
         "sigma": _is_real(header["sigma"]) and header["sigma"] > 0,
         "sigma_source": header["sigma_source"] in _SIGMA_SOURCES,
@@ -86,6 +87,12 @@ def _check_embedding(header: Any) -> None:
         "families": isinstance(families, list)
         and len(families) > 0
         and all(isinstance(each, dict) for each in families),
+        "units": units is None
+        or (
+            isinstance(units, list)
+            and len(units) == d
+            and all(_is_real(u) and u > 0 for u in units)
+        ),
         "n_drawn": isinstance(header["n_drawn"], list)
         and len(header["n_drawn"]) == len(families)
         and all(each == 0 or _is_count(each) for each in header["n_drawn"])
@@ -105,6 +112,10 @@ def _check_nesting(value: Any, depth: int = 0) -> None:
 def _is_real(value: Any) -> bool:
     real = isinstance(value, (int, float)) and not isinstance(value, bool)
     return real and abs(value) < LARGEST and math.isfinite(value)
+
+
+def _is_unit(value: Any) -> bool:
+    return _is_real(value) and value > 0
 
 
 def _is_whole(value: Any) -> bool:
@@ -192,7 +203,7 @@ def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     usable = usable and _is_finite(models.weight) and bool((models.weight >= 0).all())
     _require(finite and usable and models.weight.max() > 0, "its models have bad values")
     _check_exclusions(models)
-    if models.family is custom:
+    if unscaled(models.family) is custom:
         return  # `check_same_family` checks its models
     k, p = models.samples.shape[1], models.params.shape[1]
     _require(models.family.sample_size(d) == k, "its models do not fit the family")

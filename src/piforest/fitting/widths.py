@@ -32,7 +32,15 @@ def choose_grid(
     ladder = ladder_of(models.family, some, grid, stream.child("null"), effect)
     table = full_band_table(some, few, sample_membership([few]), ladder, n_jobs)
     wide, narrow = (_evidence(some, few, each) for each in (table, _without_wide(table)))
-    return grid if wide > _MUCH_BETTER * narrow else Grid(np.asarray(size * WIDTHS))
+    # All widths compared with the same null rows: no width has an advantage.
+    against_null = Grid(grid.widths, len(grid.widths))
+    if wide > _MUCH_BETTER * narrow:
+        return against_null
+    if narrow == 0:
+        ladder = Ladder(against_null, ladder.null, ladder.effect)
+        if _evidence(some, few, table._replace(ladder=ladder)) > 0:
+            return against_null
+    return Grid(np.asarray(size * WIDTHS))
 
 
 def _evidence(X: Floats, models: ModelSet, table: BandTable) -> float:

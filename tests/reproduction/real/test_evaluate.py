@@ -136,7 +136,7 @@ def test_the_page_shows_what_is_missed_and_the_pictures_that_exist(tmp_path, sma
     assert page.pictures_in(tmp_path) == {}
     (tmp_path / page.FOLDER).mkdir(parents=True)
     (tmp_path / page.FOLDER / "small.png").write_bytes(b"")
-    text = to_markdown(page.TITLE, page.content(rows, page.pictures_in(tmp_path)))
+    text = to_markdown(page.TITLE, page.content(rows, page.pictures_in(tmp_path), 0))
     assert "| Small | every cell | 0.650 | **missed**: 1 of 2 cells |" in text
     assert "| Small | the mean | 0.650 | met |" in text
     assert "![small](images/real/small.png)" in text

@@ -40,10 +40,13 @@ _SOURCES = {
 
 
 def add_detector(
-    parser: argparse.ArgumentParser, family: str | None = None, instead: Any = None
+    parser: argparse.ArgumentParser,
+    family: str | None = None,
+    instead: Any = None,
+    scalable: bool = True,
 ) -> None:
     """Add the options of a detector. Without a default `family` the option is required, or
-    another one of the group `instead`."""
+    another one of the group `instead`. scalable: whether columns may have different units."""
     group = parser.add_argument_group("detector")
     (instead or group).add_argument(
         "--family", type=names, metavar="NAME", default=None if family is None else [family],
@@ -59,6 +62,12 @@ def add_detector(
         "--sigma", type=auto_or_positive, default="auto", metavar="NUMBER",
         help="noise of the structures in the units of the data (default: estimated)",
     )  # fmt: skip
+    if scalable:
+        group.add_argument(
+            "--scale-columns", action=argparse.BooleanOptionalAction, default="auto",
+            help="measure distances column by column, for columns in different units (default: "
+            "only if these hide all structures)",
+        )  # fmt: skip
     group.add_argument(
         "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
         help="share of anomalies (default: the threshold is chosen automatically)",
@@ -127,6 +136,7 @@ def detector_from(
     return PreferenceIsolationForest(
         families[0] if len(families) == 1 else list(families),
         sigma=args.sigma,
+        scale_columns=getattr(args, "scale_columns", "auto"),
         contamination=args.contamination,
         false_alarm_rate=args.false_alarm_rate,
         n_models=args.models or "auto",
@@ -287,6 +297,7 @@ def summarize(
         "degenerate_samples": int(detector.n_degenerate_),
         "sigma": float(detector.sigma_),
         "sigma_source": detector.sigma_source_,
+        "units": detector.units_.tolist(),
         "threshold": threshold,
         "threshold_source": detector.threshold_source_,
         "anomalies": int(flagged.sum()),

@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_given(parser)
     add_cameras(parser)
     _add_many(parser)
-    add_detector(parser, "fundamental")
+    add_detector(parser, "fundamental", scalable=False)
     add_outputs(
         parser,
         "the matches, with score, anomaly, structure and distance; or, with the ending of the file "

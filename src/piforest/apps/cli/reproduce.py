@@ -51,7 +51,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true",
         help="a few datasets, two runs; with --real, one run of a third of the cells",
     )  # fmt: skip
-    parser.add_argument("--runs", type=count, help="number of runs (default: 10, with --quick 2)")
+    parser.add_argument(
+        "--runs", type=count,
+        help="number of runs (default: 10, with --quick 2); with --real, the most of a cell",
+    )  # fmt: skip
     add_seed(parser)
     parser.add_argument(
         "--jobs", type=jobs, default=-1,
@@ -87,6 +90,7 @@ def _run_real(args: argparse.Namespace, output: Output) -> None:
         parts=args.part,
         compare_with=args.compare,
         quick=args.quick,
+        runs=args.runs,
         seed=args.seed,
         n_jobs=args.jobs,
         log=output.say,

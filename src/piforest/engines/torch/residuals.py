@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from ..._registry import overrides_consistently
 from ..._validation import warn_user
 from ...bounds import CELLS, CELLS_2D
 from ...families._formula import prepared_params
+from ...families.scaled import has_formula
 from ...models import ModelSet
 from ...residuals import residual_blocks
 
@@ -42,7 +42,7 @@ class DeviceModels:
 
     @property
     def has_formula(self) -> bool:
-        return overrides_consistently(type(self.family), "formula", "residuals")
+        return has_formula(self.family)
 
     def apply(self, step: Any, X: Any, *others: Any) -> Any:
         """step(residuals (r, width), *others), compiled as one function if there is a formula.

@@ -25,16 +25,18 @@ def evaluate(
     *,
     parts: Sequence[str] | None = None,
     quick: bool = False,
+    runs: int | None = None,
     seed: int = 0,
     n_jobs: int = -1,
     log: Log = print,
 ) -> list[Row]:
     """The rows of all finished cases, old and new; they are stored in the file `path`.
 
-    parts: all by default. quick: one run of a third of the cells.
+    parts: all by default. quick: one run of a third of the cells. runs: at most this many of each
+    cell.
     """
     parts = tuple(PARTS) if parts is None else parts
-    cases = [case for part in parts for case in selected(part, quick)]
+    cases = [case for part in parts for case in selected(part, quick, runs)]
     for part in parts:
         if not any(case.part == part for case in cases):
             log(f"{part}: no data. Set PIFOREST_DATA to the folder of the data.")
@@ -56,9 +58,10 @@ def evaluate(
     return list(rows.values())
 
 
-def selected(part: str, quick: bool) -> list[Case]:
-    """The cases of a part whose data are there; quick: one run of a third of the cells."""
-    cases = PARTS[part].cases()
+def selected(part: str, quick: bool, runs: int | None = None) -> list[Case]:
+    """The cases of a part whose data are there; quick: one run of a third of the cells; runs: at
+    most this many of each cell."""
+    cases = [case for case in PARTS[part].cases() if runs is None or case.run < runs]
     return third(cases) if quick else cases
 
 

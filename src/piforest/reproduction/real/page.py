@@ -33,9 +33,11 @@ _INTRO = (
 )
 
 
-def content(rows: Sequence[Row], pictures: dict[str, Picture]) -> list[Block]:
+def content(rows: Sequence[Row], pictures: dict[str, Picture], seed: int) -> list[Block]:
     parts = [part for part in PARTS if rows_of(part, rows)]
-    blocks: list[Block] = [Text(_INTRO), _summary(parts, rows)]
+    cpu = sum(row["values"]["cpu_s"] for row in rows)
+    size = f"{len(rows):,} runs, which took {cpu / 60:.1f} CPU minutes, with seed {seed}."
+    blocks: list[Block] = [Text(_INTRO), Text(size), _summary(parts, rows)]
     for part in parts:
         blocks += [Heading(PARTS[part].title), Text(PARTS[part].about)]
         blocks += [pictures[part]] if part in pictures else []

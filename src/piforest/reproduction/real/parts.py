@@ -81,10 +81,12 @@ _UNITS = Part(
     "Units",
     "Scenes whose columns are multiplied by 1, 1000 and .001, in turn. `loss` is the AUC of the "
     "unscaled scene minus that of the scaled one. It is not counted where a warning names the "
-    "units and nothing is flagged.",
+    "units and nothing is flagged. `scaled loss` is the same with `scale_columns=True`.",
     units.cases,
     (
         Target("AUC within .01 of the unscaled scene, or a warning and no labels", "counted loss",
+               high=0.01),
+        Target("AUC within .01 of the unscaled scene with scale_columns=True", "scaled loss",
                high=0.01),
     ),
     ("auc", "loss", "warned", "flagged"),

@@ -21,6 +21,7 @@ def reproduce_real(
     parts: Sequence[str] | None = None,
     compare_with: Path | None = None,
     quick: bool = False,
+    runs: int | None = None,
     seed: int = 0,
     n_jobs: int = -1,
     log: Log = print,
@@ -29,12 +30,14 @@ def reproduce_real(
 
     Finished cases are stored in `out/real.json`, so the same call continues an interrupted one.
     compare_with: an earlier file of results, whose means are printed beside the new ones. quick:
-    one run of a third of the cells, and no pictures.
+    one run of a third of the cells, and no pictures. runs: at most this many runs of each cell.
     """
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"{out} is a file; select a folder with --out.")
     old = None if compare_with is None else read_rows(compare_with)
-    rows = evaluate(out / RESULTS, parts=parts, quick=quick, seed=seed, n_jobs=n_jobs, log=log)
+    rows = evaluate(
+        out / RESULTS, parts=parts, quick=quick, runs=runs, seed=seed, n_jobs=n_jobs, log=log
+    )
     log(report(rows))
     if old is not None:
         log(compare(old, rows))
@@ -42,7 +45,7 @@ def reproduce_real(
     if not quick:
         _draw(out, rows, parts, seed, log)
         pictures = pictures_in(out)
-    write_page(out, PAGE, TITLE, content(rows, pictures))
+    write_page(out, PAGE, TITLE, content(rows, pictures, seed))
     log(f"The page is {(out / PAGE).resolve()}.html")
     return out / f"{PAGE}.html"
 

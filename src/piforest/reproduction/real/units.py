@@ -46,9 +46,12 @@ def _measure(name: str, seed: int) -> Values:
     family, make = SCENES[name]
     X, y = make(random_state=seed, return_X_y=True)
     plain = measure(fit(family, X, seed), y)
-    fitted = fit(family, X * np.resize(FACTORS, X.shape[1]), seed)
+    X = X * np.resize(FACTORS, X.shape[1])
+    fitted, scaled = fit(family, X, seed), fit(family, X, seed, scale_columns=True)
     values = measure(fitted, y)
     warned = any(re.search(r"scale_columns|units?\b", text) for text in fitted.messages)
     loss = plain["auc"] - values["auc"]
     silent = 0.0 if warned and values["flagged"] == 0 else loss
-    return {**values, "loss": loss, "warned": float(warned), "counted loss": silent}
+    asked = plain["auc"] - measure(scaled, y)["auc"]
+    return {**values, "loss": loss, "warned": float(warned), "counted loss": silent,
+            "scaled loss": asked}  # fmt: skip
