@@ -17,14 +17,8 @@ from .engines import Backend
 from .fitted import FittedForest
 from .membership import sample_membership
 from .protocols import Bools, Floats
-from .structures import (
-    REACH,
-    BandCounts,
-    Structure,
-    find_structures,
-    greedy_structures,
-    members_of,
-)
+from .structure_search import find_structures
+from .structures import REACH, BandCounts, Structure, greedy_structures, members_of
 from .units import hide_structures
 
 __all__ = ["Findings"]
