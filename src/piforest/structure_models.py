@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ._random import Stream, mix
 from .bands import full_band_table
 from .membership import sample_membership
 from .models import ModelSet
-from .protocols import Bools, Floats, Ints
+from .protocols import Bools, Floats, Ints, ModelFamily
 from .refit import normalisation
 from .sampling.mixed import local_samples
 from .structures import BandCounts, Candidate, members_of
@@ -27,23 +29,30 @@ def local_bands(bands: BandCounts, rows: Ints, n_models: int, stream: Stream) ->
     The models of a fit describe points together, and hundreds are enough for that. A small
     structure among many needs models of its own.
     """
-    size, family = bands.models.samples.shape[1], bands.family
+    X = bands.X[rows]
+    models = local_models(bands.family, X, np.arange(len(X)), n_models, stream)
+    if models is None:
+        return None
+    models = replace(models, n_drawn=bands.models.n_candidates + len(models))
+    table = full_band_table(X, models, sample_membership([models]), bands.ladder)
+    return BandCounts(X, models, table, bands.raw[rows])
+
+
+def local_models(
+    family: ModelFamily, X: Floats, rows: Ints, n_models: int, stream: Stream
+) -> ModelSet | None:
+    """Models of minimal samples of neighbours among these rows of X; None if there are none."""
+    size = family.sample_size(X.shape[1])
     if len(rows) <= size:
         return None
-    X = bands.X[rows]
-    samples = local_samples(X, size, np.arange(n_models), stream)
+    samples = rows[local_samples(X[rows], size, np.arange(n_models), stream)]
     params, valid = family.solve(X[samples])
     at = np.nonzero(valid)[0]
     if not len(at):
         return None
     samples, ones = samples[at], np.ones(len(at))
-    n_drawn = bands.models.n_candidates + len(at)
-    models = ModelSet(
-        family, np.asfortranarray(params[valid]), samples, X[np.unique(samples)], ones, ones,
-        n_drawn=n_drawn,
-    )  # fmt: skip
-    table = full_band_table(X, models, sample_membership([models]), bands.ladder)
-    return BandCounts(X, models, table, bands.raw[rows])
+    theta = np.asfortranarray(params[valid])
+    return ModelSet(family, theta, samples, X[np.unique(samples)], ones, ones)
 
 
 def models_of(candidate: Candidate, members: Ints, stream: Stream) -> Floats:
@@ -87,9 +96,7 @@ def _least_squares(candidate: Candidate, members: Ints) -> list[Floats]:
     return found
 
 
-def refine(
-    found: list[Candidate], counted: Bools, limit: float, stream: Stream
-) -> list[Candidate]:
+def refine(found: list[Candidate], counted: Bools, limit: float, stream: Stream) -> list[Candidate]:
     """Replace each structure by the best model of its points; drop the weakest structure if it is
     not significant."""
     if not found:

@@ -113,9 +113,7 @@ def _divided(
     return parts if len(parts) == len(found) else refine(parts, counted, limit, stream.child("all"))
 
 
-def _parts(
-    candidate: Candidate, members: Ints, limit: float, stream: Stream
-) -> list[Candidate]:
+def _parts(candidate: Candidate, members: Ints, limit: float, stream: Stream) -> list[Candidate]:
     """The structures within the band of a candidate, if these explain its points better."""
     bands = candidate.bands
     inside = local_bands(bands, members, _LOCAL_MODELS, stream)
@@ -199,7 +197,12 @@ def _neighbours(found: list[Candidate], cells: Ints) -> list[tuple[int, int]]:
 
 
 def _union(
-    one: Candidate, two: Candidate, cells: Ints, pair: tuple[int, int], counted: Bools, stream: Stream
+    one: Candidate,
+    two: Candidate,
+    cells: Ints,
+    pair: tuple[int, int],
+    counted: Bools,
+    stream: Stream,
 ) -> Candidate | None:
     """The best model of the points of two structures, if it contains most points of both."""
     bands, half_width = one.bands, max(one.half_width, two.half_width)

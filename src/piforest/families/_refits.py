@@ -110,8 +110,8 @@ def dlt_homography(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
 
 
 def dlt_fundamental(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
-    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) in both views and matrices M (m, 3, 3) of
-    rank 2, (x2 - c2)' M (x1 - c1) = 0, by the normalised eight-point algorithm."""
+    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) in both views and matrices M (m, 3, 3),
+    (x2 - c2)' M (x1 - c1) = 0, of rank 2, by the normalised eight-point algorithm."""
     first, second, scale1, scale2, products, valid = _normalised_products(S)
     values, vectors = np.linalg.eigh(products.reshape(-1, 9, 9))
     valid &= values[:, 1] > _ZERO
