@@ -13,10 +13,10 @@ from piforest.ladder import ladder_of, narrow_grid
 from piforest.membership import sample_membership
 from piforest.models import draw_models
 from piforest.sampling import get_sampler
+from piforest.structure_search import find_structures
 from piforest.structures import (
     BandCounts,
     Structure,
-    find_structures,
     greedy,
     greedy_structures,
     relative_distances,

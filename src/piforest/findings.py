@@ -22,13 +22,8 @@ from .membership import sample_membership
 from .pieces import Pieces, find_pieces
 from .protocols import Bools, Floats, Ints
 from .structure_description import column_names
-from .structures import (
-    REACH,
-    BandCounts,
-    Structure,
-    find_structures,
-    greedy_structures,
-)
+from .structure_search import find_structures
+from .structures import REACH, BandCounts, Structure, greedy_structures
 from .units import hide_structures
 
 __all__ = ["Findings"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +80,24 @@ class ModelSet:
     def with_weights(self, weight: Floats) -> ModelSet:
         """The same models with other weights."""
         return replace(self, weight=weight)
+
+
+def joined(parts: Sequence[ModelSet]) -> ModelSet:
+    """The models of several sets of one family, as they were drawn from the same rows."""
+    if len(parts) == 1:
+        return parts[0]
+    samples = np.concatenate([part.samples for part in parts])
+    rows = np.concatenate([np.unique(part.samples) for part in parts])
+    first = np.unique(rows, return_index=True)[1]
+    return replace(
+        parts[0],
+        params=np.asfortranarray(np.concatenate([part.params for part in parts])),
+        samples=samples,
+        points=np.concatenate([part.points for part in parts])[first],
+        scale=np.concatenate([part.scale for part in parts]),
+        weight=np.concatenate([part.weight for part in parts]),
+        n_drawn=sum(part.n_candidates for part in parts),
+    )
 
 
 def draw_models(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._kernels.bands import NO_BAND
-from ._random import Stream, mix
+from ._random import Stream
 from .bands import BandTable, count_bins, least_ratio, null_within, within
 from .families import layout_of, marginal_rows
 from .membership import first_occurrences, sample_membership
@@ -22,8 +22,6 @@ __all__ = ["Structure"]
 
 # Points within this many half-widths belong to a structure.
 REACH = 3.0
-_REFINEMENTS = 4
-_REFITS = 100
 _MAX_STRUCTURES = 100
 
 
@@ -86,6 +84,13 @@ class BandCounts:
         found.null_inside = null_within(self.models, sample_membership([self.models]), found.ladder)
         return found
 
+    def of_rows(self, rows: Ints) -> BandCounts:
+        """The same models and these rows alone."""
+        bins, counts = self.bins[rows], np.zeros_like(self.counts)
+        count_bins(bins, np.arange(len(rows)), 1, counts)
+        table = BandTable(self.ladder, bins, counts, self.null_inside)
+        return BandCounts(self.X[rows], self.models, table, self.raw[rows])
+
     def best_width(self, rows: Ints, params: Floats) -> tuple[Ints, Floats]:
         """For models (m, p) and these rows: the index of the width with the largest log-likelihood
         ratio, and that ratio, (m,)."""
@@ -134,12 +139,17 @@ def significance_limit(families: Sequence[BandCounts]) -> float:
 
 
 def greedy(
-    families: Sequence[BandCounts], active: Bools, reach: float, look_ahead: bool = False
+    families: Sequence[BandCounts],
+    active: Bools,
+    reach: float,
+    look_ahead: bool = False,
+    widest: float = np.inf,
 ) -> list[Candidate]:
     """Select the model with the most evidence among the active points, remove the points within
     its reach, and repeat.
 
     look_ahead: prefer a model that leaves evidence for another one to a model that merges the two.
+    widest: the largest half-width of a structure.
     """
     active, limit = active.copy(), significance_limit(families)
     counts = [bands.without(bands.counts, np.flatnonzero(~active)) for bands in families]
@@ -149,6 +159,7 @@ def greedy(
             each
             for bands, current in zip(families, counts)
             for each in _significant(bands, current, int(active.sum()), limit)
+            if each.half_width <= widest
         ]
         if not candidates:
             break
@@ -210,22 +221,6 @@ def greedy_structures(families: Sequence[BandCounts], reach: float) -> list[Stru
     return [each.structure() for each in found]
 
 
-def find_structures(
-    families: Sequence[BandCounts], normal: Bools, stream: Stream
-) -> list[Structure]:
-    """The structures of the `normal` points, by greedy selection and refinement."""
-    X = families[0].X
-    counted, limit = evidence_rows(families, normal), significance_limit(families)
-    found = greedy(families, counted, REACH, look_ahead=True)
-    for step in range(_REFINEMENTS):
-        found = _refine(found, counted, limit, stream.child(step))
-    found = sorted((each for each in found if each.log_ratio > limit), key=lambda c: -c.log_ratio)
-    structures = [each.structure() for each in found]
-    cells = members_of(X, normal, structures)
-    raw = families[0].raw
-    return [each.with_noise(raw, np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
-
-
 def members_of(X: Floats, normal: Bools, structures: list[Structure]) -> Ints:
     """(n,) the nearest structure of each normal point, in half-widths; -1 beyond REACH."""
     if not structures:
@@ -234,35 +229,3 @@ def members_of(X: Floats, normal: Bools, structures: list[Structure]) -> Ints:
     nearest = np.argmin(distances, axis=1)
     near = normal & (distances[np.arange(len(nearest)), nearest] <= REACH)
     return np.where(near, nearest, -1)
-
-
-def _refine(found: list[Candidate], normal: Bools, limit: float, stream: Stream) -> list[Candidate]:
-    """Replace each structure by the best model of its points; drop the weakest structure if it is
-    not significant."""
-    if not found:
-        return found
-    cells = members_of(found[0].bands.X, normal, [each.structure() for each in found])
-    refined = []
-    for k, (bands, params, _, _) in enumerate(found):
-        free = np.flatnonzero(normal & ((cells == k) | (cells == -1)))
-        members = np.flatnonzero(cells == k)
-        models = np.concatenate([params[None], *_refit(bands, members, stream.child(k))])
-        width, ratios = bands.best_width(free, models)
-        best = int(np.argmax(ratios))
-        half_width = float(bands.widths[width[best]])
-        refined.append(Candidate(bands, models[best], half_width, float(ratios[best])))
-    weakest = min(range(len(refined)), key=lambda k: refined[k].log_ratio)
-    if refined[weakest].log_ratio <= limit:
-        del refined[weakest]
-    return refined
-
-
-def _refit(bands: BandCounts, members: Ints, stream: Stream) -> Iterator[Floats]:
-    """Models of random minimal samples of the members, if there are enough."""
-    size = bands.models.samples.shape[1]
-    if len(members) <= size:
-        return
-    hashes = mix(stream.key, np.arange(_REFITS * len(members))).reshape(_REFITS, -1)
-    samples = members[np.argsort(hashes, axis=1)[:, :size]]
-    params, valid = bands.family.solve(bands.X[samples])
-    yield params[valid]

@@ -68,3 +68,9 @@ def shifts(centres: Floats) -> Floats:
     T = np.tile(np.eye(3), (len(centres), 1, 1))
     T[:, :2, 2] = -centres
     return T
+
+
+def lifted_matches(Z: Floats) -> Floats:
+    """(n, 9) the products of (x1, y1, 1) and (x2, y2, 1)."""
+    first, second = (np.column_stack([Z[:, c : c + 2], np.ones(len(Z))]) for c in (0, 2))
+    return np.asarray((first[:, :, None] * second[:, None, :]).reshape(-1, 9))

@@ -91,18 +91,7 @@ def taubin_sphere(S: Floats) -> tuple[Floats, Floats, Bools]:
 def dlt_homography(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
     """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) in both views and matrices M (m, 3, 3),
     x2 - c2 ~ M (x1 - c1), by the normalised direct linear transform."""
-    total = S[:, 8, 8]
-    valid = total > 0
-    S = S / np.where(valid, total, 1.0)[:, None, None]
-    first, second = S[:, [2, 5], 8], S[:, [6, 7], 8]
-    spread1 = S[:, 2, 2] + S[:, 5, 5] - np.sum(first**2, axis=1)
-    spread2 = S[:, 6, 6] + S[:, 7, 7] - np.sum(second**2, axis=1)
-    valid &= (spread1 > _ZERO) & (spread2 > _ZERO)
-    scale1 = np.sqrt(2 / np.where(valid, spread1, 1.0))
-    scale2 = np.sqrt(2 / np.where(valid, spread2, 1.0))
-    T1, T2 = _similarity(first, scale1), _similarity(second, scale2)
-    K = np.einsum("mab,mcd->macbd", T1, T2).reshape(-1, 9, 9)
-    products = (K @ S @ K.transpose(0, 2, 1)).reshape(-1, 3, 3, 3, 3)
+    first, second, scale1, scale2, products, valid = _normalised_products(S)
     A = np.zeros((len(S), 9, 9))
     A[:, 0:3, 0:3] = A[:, 3:6, 3:6] = products[:, :, 2, :, 2]
     A[:, 6:9, 6:9] = products[:, :, 0, :, 0] + products[:, :, 1, :, 1]
@@ -118,6 +107,38 @@ def dlt_homography(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
     M = H * _diagonal(scale1)[:, None, :] / _diagonal(scale2)[:, :, None]
     valid &= np.abs(np.linalg.det(H)) > 1e-12
     return first, second, M, valid
+
+
+def dlt_fundamental(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
+    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) in both views and matrices M (m, 3, 3),
+    (x2 - c2)' M (x1 - c1) = 0, of rank 2, by the normalised eight-point algorithm."""
+    first, second, scale1, scale2, products, valid = _normalised_products(S)
+    values, vectors = np.linalg.eigh(products.reshape(-1, 9, 9))
+    valid &= values[:, 1] > _ZERO
+    # Coordinates of the first view come first in the lift, so this is the transpose.
+    U, D, V = np.linalg.svd(vectors[:, :, 0].reshape(-1, 3, 3).transpose(0, 2, 1))
+    valid &= D[:, 1] > _ZERO
+    D[:, 2] = 0.0
+    F = (U * D[:, None, :]) @ V
+    return first, second, F * _diagonal(scale1)[:, None, :] * _diagonal(scale2)[:, :, None], valid
+
+
+def _normalised_products(S: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Bools]:
+    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) and scales (m,) of both views, and the
+    mean products (m, 3, 3, 3, 3) of the coordinates with mean 0 and spread 2."""
+    total = S[:, 8, 8]
+    valid = total > 0
+    S = S / np.where(valid, total, 1.0)[:, None, None]
+    first, second = S[:, [2, 5], 8], S[:, [6, 7], 8]
+    spread1 = S[:, 2, 2] + S[:, 5, 5] - np.sum(first**2, axis=1)
+    spread2 = S[:, 6, 6] + S[:, 7, 7] - np.sum(second**2, axis=1)
+    valid &= (spread1 > _ZERO) & (spread2 > _ZERO)
+    scale1 = np.sqrt(2 / np.where(valid, spread1, 1.0))
+    scale2 = np.sqrt(2 / np.where(valid, spread2, 1.0))
+    T1, T2 = _similarity(first, scale1), _similarity(second, scale2)
+    K = np.einsum("mab,mcd->macbd", T1, T2).reshape(-1, 9, 9)
+    products = (K @ S @ K.transpose(0, 2, 1)).reshape(-1, 3, 3, 3, 3)
+    return first, second, scale1, scale2, products, valid
 
 
 def _similarity(mean: Floats, scale: Floats) -> Floats:

@@ -12,7 +12,8 @@ from .._kernels.jit import jit
 from .._validation import check_choice
 from ..protocols import Bools, Columns, Floats
 from ._family import IMAGES, Family, Scene
-from ._matches import normalised, scales, shifts, with_centres
+from ._matches import lifted_matches, normalised, scales, shifts, with_centres
+from ._refits import Frame, dlt_fundamental
 
 # The smallest pivot of the linear system, relative to the first. Below it the sample is
 # degenerate: a match occurs twice, or all matches lie on one plane, up to rounding errors.
@@ -39,6 +40,8 @@ class Fundamental(Family):
     layout = IMAGES
     matrix_name, matrix_equation = "F", "x2' F x1 = 0"
     matrix_up_to_scale = True
+    # A band of pixels contains matches of several motions, which one refitted matrix would average.
+    refits_bands = False
 
     def __post_init__(self) -> None:
         check_choice("solver", self.solver, ["7-point", "8-point"])
@@ -74,6 +77,15 @@ class Fundamental(Family):
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         return sampson([at - c for at, c in zip(x, theta)], theta[4:], xp)
+
+    def lift(self, Z: Floats) -> Floats:
+        return lifted_matches(Z)
+
+    def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
+        first, second, M, valid = dlt_fundamental(S)
+        unit = np.array([frame.scale[0], frame.scale[0], 1.0])
+        centres = frame.restored(np.concatenate([first, second], axis=1))
+        return np.concatenate([centres, (M / unit[:, None] / unit).reshape(-1, 9)], axis=1), valid
 
     def matrices(self, params: Floats) -> Floats:
         """Return F (m, 3, 3) in image coordinates, up to a factor."""

@@ -11,7 +11,7 @@ import numpy as np
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
 from ._family import IMAGES, Family, Scene
-from ._matches import normalised, scales, shifts, with_centres
+from ._matches import lifted_matches, normalised, scales, shifts, with_centres
 from ._refits import Frame, dlt_homography
 
 # Three matches are collinear if twice the area of their triangle is below this, in coordinates
@@ -62,8 +62,7 @@ class Homography(Family):
         return transfer_error([at - c for at, c in zip(x, theta)], theta[4:13], theta[13:], xp)
 
     def lift(self, Z: Floats) -> Floats:
-        first, second = (np.column_stack([Z[:, c : c + 2], np.ones(len(Z))]) for c in (0, 2))
-        return np.asarray((first[:, :, None] * second[:, None, :]).reshape(-1, 9))
+        return lifted_matches(Z)
 
     def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
         first, second, M, valid = dlt_homography(S)

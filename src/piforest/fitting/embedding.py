@@ -43,6 +43,7 @@ from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
 from ..resolution import Resolution, find_resolution
 from ..sampling import resolve_sampler
+from .explaining import ROWS, add_unexplained, drop_explained
 from .refinement import Steps, refine
 from .widths import choose_grid
 
@@ -254,6 +255,9 @@ class _Scaling:
                 self._set_one_scale(self._rough_sigma)
             return self
         self._choose_ladders()
+        explains = parameters.steps.select and len(self.rows[0].X) > ROWS
+        if explains:
+            self.drawn = self.models = add_unexplained(self.drawn, *self._measures, self.stream)
         bands = self._measure(keep and not parameters.steps)
         # The family whose bands have the most evidence gives the best estimate of the noise.
         best = max(range(len(bands)), key=lambda i: bands[i].ratio.max())
@@ -266,7 +270,7 @@ class _Scaling:
             _warn_if_suspicious(given, bands[best], self.drawn[best])
         self.models = [self._scaled(models, each) for models, each in zip(self.drawn, bands)]
         if parameters.steps and self._is_certain(best):
-            self._refine(keep)
+            self._refine(keep, explains)
         return self
 
     def _is_certain(self, family: int) -> bool:
@@ -286,7 +290,7 @@ class _Scaling:
             weight=model_weights(bands, parameters.weighting),
         )
 
-    def _refine(self, keep: bool) -> None:
+    def _refine(self, keep: bool, explains: bool) -> None:
         """Refit, select and bound the models; measure them again."""
         assert self.bands is not None
         with self.parameters.progress.stage("refit, selection and bounds of the models"):
@@ -294,6 +298,8 @@ class _Scaling:
                 list(self.models), self.bands, self.rows[0].dithered, self.parameters.steps,
                 self._measured, self.stream.child("refinement"), self.parameters.scale != "fixed",
             )  # fmt: skip
+        if explains:
+            refined, factors = drop_explained(refined, factors, *self._measures, self.stream)
         scales = [part.scale for part in refined]
         self.models = refined
         bands = self._measure(keep)
@@ -302,6 +308,11 @@ class _Scaling:
             replace(part, scale=scale, weight=part.weight * factor)
             for part, scale, factor in zip(scaled, scales, factors)
         ]
+
+    @property
+    def _measures(self) -> tuple[list[Floats], list[Ladder]]:
+        """The rows that each family is measured on, and its ladder."""
+        return [rows.dithered for rows in self.rows], self.ladders
 
     def _measured(self, family: int, X: Floats, models: ModelSet) -> tuple[ModelSet, Bands]:
         """The models of a family with the scales and weights of their bands on X."""

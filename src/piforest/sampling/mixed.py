@@ -36,11 +36,11 @@ class MixedSampler(BaseSampler):
     def _draw(self, X: Floats, size: int, n_samples: int, stream: Stream) -> Ints:
         out = uniform(stream, len(X), size, n_samples)
         if size > 1:
-            out[1::2] = _local_samples(X, size, np.arange(1, n_samples, 2), stream.child("local"))
+            out[1::2] = local_samples(X, size, np.arange(1, n_samples, 2), stream.child("local"))
         return out
 
 
-def _local_samples(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
+def local_samples(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
     """Local samples (s, size); sample number i depends on (stream, i) alone."""
     n = len(X)
     seeds = below(mix(stream.child("seed").key, numbers), n)

@@ -1,0 +1,121 @@
+"""Models of the points of a structure: minimal samples, neighbours and least squares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ._random import Stream, mix
+from .bands import full_band_table
+from .membership import sample_membership
+from .models import ModelSet
+from .protocols import Bools, Floats, Ints, ModelFamily
+from .refit import normalisation
+from .sampling.mixed import local_samples
+from .structures import BandCounts, Candidate, members_of
+
+_MINIMAL_SAMPLES = 100
+# Least squares are repeated with the weights of the previous model.
+_LEAST_SQUARES = 2
+# Points beyond this many half-widths, about three sigmas, have no weight in least squares.
+_LEAST_SQUARES_REACH = 1.5
+
+
+def local_bands(bands: BandCounts, rows: Ints, n_models: int, stream: Stream) -> BandCounts | None:
+    """The bands of models of neighbours among these rows, measured on these rows alone; None if
+    there are no models.
+
+    The models of a fit describe points together, and hundreds are enough for that. A small
+    structure among many needs models of its own.
+    """
+    X = bands.X[rows]
+    models = local_models(bands.family, X, np.arange(len(X)), n_models, stream)
+    if models is None:
+        return None
+    models = replace(models, n_drawn=bands.models.n_candidates + len(models))
+    table = full_band_table(X, models, sample_membership([models]), bands.ladder)
+    return BandCounts(X, models, table, bands.raw[rows])
+
+
+def local_models(
+    family: ModelFamily, X: Floats, rows: Ints, n_models: int, stream: Stream
+) -> ModelSet | None:
+    """Models of minimal samples of neighbours among these rows of X; None if there are none."""
+    size = family.sample_size(X.shape[1])
+    if len(rows) <= size:
+        return None
+    samples = rows[local_samples(X[rows], size, np.arange(n_models), stream)]
+    params, valid = family.solve(X[samples])
+    at = np.nonzero(valid)[0]
+    if not len(at):
+        return None
+    samples, ones = samples[at], np.ones(len(at))
+    theta = np.asfortranarray(params[valid])
+    return ModelSet(family, theta, samples, X[np.unique(samples)], ones, ones)
+
+
+def models_of(candidate: Candidate, members: Ints, stream: Stream) -> Floats:
+    """(m, p) the model of a candidate and others of these rows: of least squares about it, and of
+    random minimal samples, if there are enough rows."""
+    models = [candidate.params[None]]
+    if len(members) > candidate.bands.models.samples.shape[1]:
+        models += _least_squares(candidate, members)
+        models.append(_of_minimal_samples(candidate.bands, members, stream))
+    return np.concatenate(models)
+
+
+def _of_minimal_samples(bands: BandCounts, members: Ints, stream: Stream) -> Floats:
+    size, n = bands.models.samples.shape[1], len(members)
+    hashes = mix(stream.key, np.arange(_MINIMAL_SAMPLES * n)).reshape(_MINIMAL_SAMPLES, n)
+    smallest = np.argpartition(hashes, size - 1, axis=1)[:, :size]
+    samples = np.take_along_axis(smallest, np.argsort(np.take_along_axis(hashes, smallest, 1)), 1)
+    params, valid = bands.family.solve(bands.X[members[samples]])
+    return np.asarray(params[valid])
+
+
+def _least_squares(candidate: Candidate, members: Ints) -> list[Floats]:
+    """Least-squares models, each (1, p), of the members within the reach of the one before."""
+    bands, theta, found = candidate.bands, candidate.params[None], list[Floats]()
+    family, X = bands.family, bands.X[members]
+    if not (hasattr(family, "lift") and hasattr(family, "refit")):
+        return found
+    frame = normalisation(family, X)
+    if not (frame.scale > 0).all():
+        return found
+    lifted, reach = family.lift(frame.normalised(X)), _LEAST_SQUARES_REACH * candidate.half_width
+    for _ in range(_LEAST_SQUARES):
+        weights = np.maximum(1 - (family.residuals(X, theta)[:, 0] / reach) ** 2, 0.0) ** 2
+        if np.sum(weights > 0) <= bands.models.samples.shape[1]:
+            break
+        with np.errstate(all="ignore"):
+            theta, valid = family.refit(((lifted * weights[:, None]).T @ lifted)[None], frame)
+        if not (valid.all() and np.isfinite(theta).all()):
+            break
+        found.append(theta)
+    return found
+
+
+def refine(found: list[Candidate], counted: Bools, limit: float, stream: Stream) -> list[Candidate]:
+    """Replace each structure by the best model of its points; drop the weakest structure if it is
+    not significant."""
+    if not found:
+        return found
+    cells = members_of(found[0].bands.X, counted, [each.structure() for each in found])
+    refined = []
+    for k, each in enumerate(found):
+        models = models_of(each, np.flatnonzero(cells == k), stream.child(k))
+        free = np.flatnonzero(counted & ((cells == k) | (cells == -1)))
+        refined.append(best_candidate(each.bands, models, free))
+    weakest = min(range(len(refined)), key=lambda k: refined[k].log_ratio)
+    if refined[weakest].log_ratio <= limit:
+        del refined[weakest]
+    return refined
+
+
+def best_candidate(bands: BandCounts, models: Floats, rows: Ints) -> Candidate:
+    """The model with the most evidence in these rows."""
+    width, ratios = bands.best_width(rows, models)
+    best = int(np.argmax(ratios))
+    half_width = float(bands.widths[width[best]])
+    return Candidate(bands, models[best], half_width, float(ratios[best]))
