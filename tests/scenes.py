@@ -7,7 +7,7 @@ import numpy as np
 from piforest.families import get_family, layout_of, list_families
 
 # Models as they are drawn.
-RAW = {"refit": False, "select": False, "bound": False}
+RAW = {"concentrate": False, "refit": False, "select": False, "bound": False}
 
 
 def rotation(axis, angle):
