@@ -7,7 +7,7 @@ import numpy as np
 from piforest.families import get_family, layout_of, list_families
 
 # Models as they are drawn.
-RAW = {"refit": False, "select": False, "bound": False}
+RAW = {"concentrate": False, "refit": False, "select": False, "bound": False}
 
 
 def rotation(axis, angle):
@@ -156,3 +156,14 @@ def calibrated_matches(n=40, seed=0, t=(0.5, 0.2, 0.3)):
 def on_one_model(name, n=40, seed=0):
     """Rows that lie on one model of the family."""
     return get_family(name).scene.on_one_model(n, seed)
+
+
+def two_laws(d, n, seed=0, noise=0.03, shares=(0.45, 0.45)):
+    """A table of d columns whose last follows one of several linear laws, else is random; and the
+    law of each row, 0 for none."""
+    rng = np.random.default_rng(seed)
+    target = rng.choice(1 + len(shares), n, p=[1 - sum(shares), *shares])
+    x, laws = rng.normal(size=(n, d - 1)), rng.normal(size=(1 + len(shares), d - 1))
+    y = np.sum(x * laws[target], axis=1) / np.sqrt(d - 1) + rng.normal(0, noise, n)
+    y[target == 0] = rng.uniform(y.min(), y.max(), np.sum(target == 0))
+    return np.column_stack([x, y]), target

@@ -11,7 +11,7 @@ from naive import refinement as naive
 from piforest import PreferenceIsolationForest
 from piforest._kernels import bounds as compiled
 from piforest._random import Stream
-from piforest.bounds import CELLS, find_bounds
+from piforest.bounds import CELLS, Bounds, find_bounds
 from piforest.families import get_family
 from piforest.models import ModelSet
 from piforest.residuals import residual_blocks
@@ -136,3 +136,75 @@ def test_new_points_of_structures_are_kept_as_often_as_training_points():
     detector.fit(np.concatenate([normal, anomalies]))
     flagged = [np.mean(detector.predict(rows) == -1) for rows in (normal, new)]
     assert flagged[1] <= flagged[0] + 0.04
+
+
+def bounds_of(cells, low=(0.0, 0.0), size=(64.0, np.inf)):
+    return Bounds(np.array([low]), np.array([size], float), np.asarray(cells)[None])
+
+
+def test_pieces_of_a_curve_are_its_intervals():
+    at = np.arange(64)
+    cells = ((at >= 4) & (at < 10)) | (at >= 60)
+    first, last = bounds_of(cells, low=(-2.0, 0.0)).pieces(0)
+    assert first.tolist() == [[2.0, 8.0]]
+    assert last.tolist() == [[58.0, np.inf]], "points beyond the last cell belong to it"
+
+
+def test_a_piece_across_the_start_of_a_periodic_chart_is_one():
+    at = np.arange(64)
+    pieces = bounds_of((at < 8) | (at >= 48), size=(4.0, np.inf)).pieces(0, wraps=True)
+    assert [piece.tolist() for piece in pieces] == [[[3.0, 4.5]]]
+
+
+def test_a_model_without_bounds_has_one_infinite_piece():
+    assert bounds_of(np.ones(64, bool)).pieces(0)[0].tolist() == [[-np.inf, np.inf]]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pieces_of_a_surface_cover_its_cells_once(seed):
+    cells = np.random.default_rng(seed).random((12, 12)) < 0.4
+    pieces = bounds_of(cells.ravel(), size=(12.0, 12.0)).pieces(0)
+    centres = np.arange(12) + 0.5
+    covered = np.zeros((12, 12), int)
+    for (top, bottom), (left, right) in pieces:
+        rows, columns = (centres > top) & (centres < bottom), (centres > left) & (centres < right)
+        covered += np.outer(rows, columns)
+    assert np.array_equal(covered, cells.astype(int))
+
+
+def test_pieces_contain_the_points_with_finite_residuals_and_no_others():
+    rng = np.random.default_rng(6)
+    X = np.concatenate([segment(rng, 150, -0.5, 0.2), rng.uniform(-1, 1, (100, 2))])
+    models = model("line", [0, 0, 1, 0])
+    bounds = find_bounds(models, X, Stream(0))
+    probes = np.column_stack([rng.uniform(-1, 1, 200), np.zeros(200)])
+    inside = np.isfinite(bounded_residuals(models, bounds, probes)[:, 0])
+    (u,) = models.family.coordinates(probes, models.params)
+    pieces = bounds.pieces(0)
+    assert np.array_equal(
+        inside, np.any([(u[:, 0] >= a) & (u[:, 0] < b) for ((a, b),) in pieces], axis=0)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["line", "circle", "plane"])
+def test_bounds_from_one_half_of_the_points_hold_for_the_other(family):
+    """Over all structures of several scenes, hardly a new normal point is cut off."""
+    lost = []
+    for seed in range(3):
+        scene = get_family(family).scene.make(random_state=seed)
+        half = np.random.default_rng(seed).random(len(scene.data)) < 0.5
+        detector = PreferenceIsolationForest(family, n_models=2000, random_state=seed)
+        detector.fit(scene.data[half])
+        new = scene.data[~half & (scene.target > 0)]
+        bounded, free = (
+            min_residuals(new, part)
+            for part in (detector.models_, [replace(p, bounds=None) for p in detector.models_])
+        )
+        near = free <= 3 * scene.sigma
+        lost.append(np.mean(bounded[near] > 3 * scene.sigma))
+    assert np.mean(lost) < 0.02
+
+
+def min_residuals(X, models):
+    return np.concatenate([R.min(axis=1) for _, R in residual_blocks(X, list(models))])

@@ -185,3 +185,19 @@ def test_the_uniform_sampler_rejects_unused_arguments():
         resolve_sampler("unifrom")
     with pytest.raises(ValueError, match="Sampler"):
         resolve_sampler(3)
+
+
+@pytest.mark.slow
+def test_samples_of_dependent_columns_are_given_up_soon_with_the_reason(monkeypatch):
+    monkeypatch.setattr("piforest.models._MAX_WORK", 2**24)
+    X = np.random.default_rng(0).normal(size=(200, 18)) @ np.eye(18, 20, 2)
+    X[:, 0], X[:, 1] = X[:, 2] + X[:, 3], 2 * X[:, 4]
+    n_solved = []
+    family = get_family("hyperplane")
+    solve = type(family).solve
+    monkeypatch.setattr(
+        type(family), "solve", lambda self, s: n_solved.append(len(s)) or solve(self, s)
+    )
+    with pytest.raises(ValueError, match=r"2 of 20 columns are linear functions of the others"):
+        draw(X, 500, "hyperplane")
+    assert sum(n_solved) <= 500 + 2**24 // 20**3

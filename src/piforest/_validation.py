@@ -206,11 +206,19 @@ def no_valid_models(family: Any, X: NDArray[np.float64], n_samples: int) -> NoMo
             f"all {len(X)} points are identical, so no {family.name} can be fitted. "
             "Check that the right columns were passed."
         )
+    n_free = int(np.linalg.matrix_rank(X - X.mean(axis=0)))
+    dependent = X.shape[1] - n_free
+    hint = (
+        f" {dependent} of {X.shape[1]} columns are linear functions of the others; leave such "
+        "columns out."
+        if dependent and n_free > 1
+        else ""
+    )
     return NoModels(
         f"every one of {n_samples} random minimal samples was degenerate for family "
         f"{family.name!r} (repeated points, or points in special position such as "
         f"collinear ones). X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; "
-        "remove repeated rows or choose a simpler family."
+        f"remove repeated rows or choose a simpler family.{hint}"
     )
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from .families import extent, layout_of
 from .families.scaled import column_units
 from .ladder import WIDTHS
-from .noise import robust_sigma
+from .noise import in_sigmas, robust_sigma
 from .protocols import Bools, Floats
 from .structures import Structure
 
-# A structure ends between 2 and 4.5 of its sigmas.
+# A structure ends between 2 and 4.5 of its sigmas, farther if its codimension is above 2.
 _FIRST, _LAST, _MOST_HALF_WIDTHS = 2.0, 4.5, 3.0
 # The end of a structure that is too wide for a background beside it.
 _WIDE = 4.0
@@ -77,12 +77,13 @@ def _end(r: Floats, structure: Structure, X: Floats) -> float:
 
     def density(low: float, high: float) -> float:
         low_rank, high_rank = np.searchsorted(ordered, [low, high], side="right")
-        return float((high_rank - low_rank) / (high**c - low**c))
+        return float((high_rank - low_rank) / ((high / widest) ** c - (low / widest) ** c))
 
-    if _FIRST * sigma >= widest / 4:
-        return _WIDE * sigma
+    first, last, wide = (in_sigmas(each, c) * sigma for each in (_FIRST, _LAST, _WIDE))
+    if first >= widest / 4:
+        return wide
     background = min(density(widest / 4, widest / 2), density(widest / 2, widest))
-    end, last = _FIRST * sigma, _LAST * sigma
+    end = first
     while end < last:
         following = min(end * _SHELL, last)
         shell = density(end, following)

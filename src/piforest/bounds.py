@@ -55,6 +55,69 @@ class Bounds:
         """(m,) whether a model is bounded at all."""
         return np.asarray(~self.cells.all(axis=1))
 
+    def pieces(self, model: int, wraps: bool = False) -> list[Floats]:
+        """The parts of one model, in the coordinates of its chart.
+
+        Parameters
+        ----------
+        model : int
+            The number of the model.
+        wraps : bool, default=False
+            Whether the first coordinate is periodic: `family.chart_wraps`. A part across its start
+            then ends beyond the period.
+
+        Returns
+        -------
+        list of array (coordinates, 2)
+            Where each part begins and ends in each coordinate: intervals, or rectangles that do
+            not overlap. Ends are infinite where the model is not bounded.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> cells = (np.arange(64) >= 16) & (np.arange(64) < 48)
+        >>> bounds = Bounds(np.array([[0.0, 0.0]]), np.array([[8.0, np.inf]]), cells[None])
+        >>> bounds.pieces(0)
+        [array([[2., 6.]])]
+        """
+        two = self.cells.shape[1] == CELLS_2D**2
+        b = CELLS_2D if two else self.cells.shape[1]
+        grid = self.cells[model].reshape(b, -1)
+        parts = _rectangles(grid)
+        if wraps and len(parts) > 1 and grid[0, 0] and grid[-1, 0] and not two:
+            # The last interval continues in the first.
+            parts[0] = [
+                (parts[-1][0][0], parts.pop()[0][1] + parts[0][0][1] - parts[0][0][0]),
+                (0, 1),
+            ]
+        axes = 1 + two
+        low, step = self.low[model, :axes, None], self.size[model, :axes, None] / b
+        found = [np.array(part[:axes], float) for part in parts]
+        for part in found:
+            # Points beyond the outermost cells count as points of these.
+            free = np.array([not wraps, True])[:axes]
+            part[free & (part[:, 0] == 0), 0] = -np.inf
+            part[free & (part[:, 1] == b), 1] = np.inf
+        return [low + step * part for part in found]
+
+
+def _rectangles(grid: Bools) -> list[list[tuple[int, int]]]:
+    """Disjoint rectangles, as the first and the last index + 1 of rows and columns, that cover the
+    True cells: runs within a row, which grow while the next row has the same run."""
+    done: list[list[tuple[int, int]]] = []
+    growing: dict[tuple[int, int], int] = {}
+    for i in range(len(grid) + 1):
+        row = (
+            np.concatenate([[False], grid[i], [False]]) if i < len(grid) else np.zeros(2, np.bool_)
+        )
+        edges = np.flatnonzero(row[1:] != row[:-1]).tolist()
+        runs = list(zip(edges[::2], edges[1::2]))
+        for run in [each for each in growing if each not in runs]:
+            done.append([(growing.pop(run), i), run])
+        for run in runs:
+            growing.setdefault(run, i)
+    return done
+
 
 def cells_of(family: ModelFamily, params: Floats, d: int) -> int:
     """The number of cells of a model in d columns; 0 if the family has no chart."""

@@ -21,6 +21,9 @@ __all__ = ["ModelSet"]
 # With this number of rounds, each of up to 16 times the missing models, all models are found if
 # about one sample in fifty is valid.
 _MAX_ROUNDS = 12
+# Multiplications, about, for samples beyond the number of models. Solving a sample takes k * k * d:
+# 19,000 samples of 61 points in 61 columns. As many samples as models are drawn again in any case.
+_MAX_WORK = 2**32
 # Minimal samples that are solved at once: this many, in at most this many bytes. Solvers make
 # several arrays of that size.
 _CHUNK, _CHUNK_BYTES = 16384, 2**25
@@ -123,6 +126,11 @@ def draw_models(
     n_found = n_drawn = n_degenerate = 0
     for round_number in range(_MAX_ROUNDS):
         n_samples = (n_models - n_found) * min(2**round_number, 16)
+        if round_number > 0:
+            affordable = max(_MAX_WORK // (size * size * X.shape[1]), n_models)
+            n_samples = min(n_samples, affordable + n_models - n_drawn)
+        if n_samples < 1:
+            break
         rows = sampler.draw(
             placed, size, n_samples, stream.child(round_number), quality=quality, groups=groups
         )

@@ -6,7 +6,9 @@ coordinates, the least-squares model of all points of a band follows from their 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +17,14 @@ from .families import Frame, extent, layout_of
 from .families.scaled import column_units
 from .membership import SampleMembership
 from .models import ModelSet
-from .protocols import Bools, Floats, ModelFamily
+from .protocols import Bools, Floats, Ints, ModelFamily
 from .residuals import residual_blocks
 
 # Points beyond this many scales have no weight.
 _REACH = 2.5
+# Minimal samples of this many points are large, and a fit then needs this many rows for each of
+# them. A fit to fewer is by chance near the rows that it was fitted to, but not near others.
+LARGE, ROWS_EACH = 6, 5
 
 
 def can_refit(family: ModelFamily) -> bool:
@@ -28,30 +33,63 @@ def can_refit(family: ModelFamily) -> bool:
     return declared and getattr(family, "refits_bands", True)
 
 
-def refit_models(models: ModelSet, X: Floats, membership: SampleMembership) -> ModelSet:
+def refit_models(
+    models: ModelSet, X: Floats, membership: SampleMembership, among: Bools | None = None
+) -> ModelSet:
     """The least-squares models of the points in the bands, by biweights of their scales.
 
-    The points of a model's own minimal sample have no weight. A model whose points determine none
-    stays as it is.
+    The points of a model's own minimal sample have no weight. A model whose points determine none,
+    or are too few, stays as it is. among: which models to refit, all by default.
     """
-    params, valid = _refitted(models, X, membership)
-    valid &= np.isfinite(params).all(axis=1)
-    theta = np.asfortranarray(np.where(valid[:, None], params, models.params))
-    return replace(models, params=theta)
+    size, limit, counts = models.samples.shape[1], _REACH * models.scale, np.zeros(len(models), int)
+
+    def blocks() -> Iterator[tuple[slice, Floats]]:
+        for rows, R in residual_blocks(X, [models]):
+            counts[:] += np.sum(limit > R, axis=0)
+            yield rows, R
+
+    theta, valid = Lifted.of(models.family, X).refit(
+        blocks(), limit, (*membership.of(X), membership.columns)
+    )
+    valid &= (size < LARGE) | (counts >= ROWS_EACH * size)
+    if among is not None:
+        valid &= among
+    return replace(models, params=np.asfortranarray(np.where(valid[:, None], theta, models.params)))
 
 
-def _refitted(models: ModelSet, X: Floats, membership: SampleMembership) -> tuple[Floats, Bools]:
-    family, frame = models.family, normalisation(models.family, X)
-    lifted = np.ascontiguousarray(family.lift(frame.normalised(X)))  # type: ignore[attr-defined]
-    size = lifted.shape[1]
-    S = np.zeros((len(models), size, size))
-    limit, (starts, ends) = _REACH * models.scale, membership.of(X)
-    for rows, R in residual_blocks(X, [models]):
-        add_moments(R, limit, starts[rows], ends[rows], membership.columns, lifted[rows], S)
-    S += np.tril(S, -1).transpose(0, 2, 1)
-    with np.errstate(all="ignore"):
-        params, valid = family.refit(S, frame)  # type: ignore[attr-defined]
-    return params, valid
+class Lifted(NamedTuple):
+    """Rows in the coordinates in which the models of a family are linear."""
+
+    family: Any
+    frame: Frame
+    rows: Floats
+    """(n, L)"""
+
+    @classmethod
+    def of(cls, family: Any, X: Floats) -> Lifted:
+        frame = normalisation(family, X)
+        return cls(family, frame, np.ascontiguousarray(family.lift(frame.normalised(X))))
+
+    def refit(
+        self,
+        blocks: Iterable[tuple[slice, Floats]],
+        limit: Floats,
+        skipped: tuple[Ints, Ints, Ints],
+    ) -> tuple[Floats, Bools]:
+        """The least-squares models (m, p) of the rows within the limits (m,), and a mask of the
+        valid ones.
+
+        blocks: slices of the rows and their residuals (rows, m), which are overwritten. skipped:
+        starts and ends (n,) of the models that each row has no weight for, and these models.
+        """
+        size, (starts, ends, models) = self.rows.shape[1], skipped
+        S = np.zeros((len(limit), size, size))
+        for rows, R in blocks:
+            add_moments(R, limit, starts[rows], ends[rows], models, self.rows[rows], S)
+        S += np.tril(S, -1).transpose(0, 2, 1)
+        with np.errstate(all="ignore"):
+            params, valid = self.family.refit(S, self.frame)
+        return params, valid & np.isfinite(params).all(axis=1)
 
 
 def normalisation(family: ModelFamily, X: Floats) -> Frame:

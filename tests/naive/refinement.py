@@ -81,3 +81,22 @@ def crowded_rectangle(counts, shares):
                     if value > best[0] + 1e-12:
                         best = value, top, bottom - top, left, right - left
     return best
+
+
+def least_squares(X, weights):
+    """Slopes and intercept of the last column on the others."""
+    A, root = np.column_stack([X[:, :-1], np.ones(len(X))]), np.sqrt(weights)
+    return np.linalg.lstsq(A * root[:, None], X[:, -1] * root, rcond=None)[0]
+
+
+def concentrate(law, X, share):
+    """The law after steps to its nearest rows, until their radius changes by less than 1/10,000."""
+    for nearest in (int(share * len(X)), int(share * len(X) * 2 / 3)):
+        radius = np.inf
+        for _ in range(40):
+            r = np.array([abs(row[-1] - row[:-1] @ law[:-1] - law[-1]) for row in X])
+            before, radius = radius, np.sort(r)[nearest - 1]
+            if abs(radius - before) <= 1e-4 * radius:
+                break
+            law = least_squares(X, np.where(r < radius, (1 - (r / radius) ** 2) ** 2, 0.0))
+    return law

@@ -139,6 +139,10 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         Whether points may prefer the models whose minimal samples contain them, which they
         always lie on. Without these preferences, training points and new points are comparable.
         Models that were refitted to many points are not concerned: no point moves them much.
+    concentrate : bool, default=True
+        Whether to refit some models again and again to the points nearest to them, for families
+        whose minimal samples have six points or more and are rarely taken from one structure.
+        Those that other points support are added to the models.
     refit : bool, default=True
         Whether to refit the models to the points of their bands by least squares, for families
         that can.
@@ -215,6 +219,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         scale: Scale = "adaptive",
         weighting: Weighting = "gain",
         in_sample_preferences: bool = False,
+        concentrate: bool = True,
         refit: bool = True,
         select: bool = True,
         bound: bool = True,
@@ -232,6 +237,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         self.scale = scale
         self.weighting = weighting
         self.in_sample_preferences = in_sample_preferences
+        self.concentrate = concentrate
         self.refit = refit
         self.select = select
         self.bound = bound

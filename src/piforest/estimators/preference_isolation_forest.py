@@ -96,6 +96,10 @@ class PreferenceIsolationForest(StructuredDetector):
         Whether points may prefer the models whose minimal samples contain them, which they
         always lie on. Without these preferences, training points and new points are comparable.
         Models that were refitted to many points are not concerned: no point moves them much.
+    concentrate : bool, default=True
+        Whether to refit some models again and again to the points nearest to them, for families
+        whose minimal samples have six points or more and are rarely taken from one structure.
+        Those that other points support are added to the models.
     refit : bool, default=True
         Whether to refit the models to the points of their bands by least squares, for families
         that can.
@@ -234,6 +238,7 @@ class PreferenceIsolationForest(StructuredDetector):
         scale: Scale = "adaptive",
         weighting: Weighting = "gain",
         in_sample_preferences: bool = False,
+        concentrate: bool = True,
         refit: bool = True,
         select: bool = True,
         bound: bool = True,
@@ -259,6 +264,7 @@ class PreferenceIsolationForest(StructuredDetector):
         self.scale = scale
         self.weighting = weighting
         self.in_sample_preferences = in_sample_preferences
+        self.concentrate = concentrate
         self.refit = refit
         self.select = select
         self.bound = bound
@@ -340,6 +346,7 @@ class PreferenceIsolationForest(StructuredDetector):
             scale="fixed",
             weighting="none",
             in_sample_preferences=True,
+            concentrate=False,
             refit=False,
             select=False,
             bound=False,

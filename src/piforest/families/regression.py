@@ -180,9 +180,9 @@ class _Law(Family):
     def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
         target = self._column % len(frame.centre)
         A, b = S[:, :-1, :-1], S[:, :-1, -1]
-        with np.errstate(all="ignore"):
-            condition = np.linalg.cond(A + np.where(A.any(axis=(1, 2)), 0.0, 1.0)[:, None, None])
-        valid = np.isfinite(condition) & (condition < 1e13)
+        finite = np.asarray(np.isfinite(A).all(axis=(1, 2)))[:, None, None]
+        values = np.linalg.eigvalsh(np.where(finite, A, 0.0))
+        valid = values[:, 0] > 1e-13 * values[:, -1]
         A = np.where(valid[:, None, None], A, np.eye(A.shape[1]))
         c = np.linalg.solve(A, b[:, :, None])[:, :, 0] * frame.scale[target]
         features = np.concatenate([np.delete(frame.centre, target), np.delete(frame.scale, target)])

@@ -11,6 +11,7 @@ import numpy as np
 from .._kernels.jit import jit
 from .._validation import check_flag, check_integer
 from ..protocols import Bools, Columns, Floats
+from . import robust_size
 from ._describe import Description, vector
 from ._family import Family, Scene
 from ._outlines import flat_within_box
@@ -57,6 +58,11 @@ class Subspace(Family):
 
     def codimension(self, d: int) -> int:
         return d - self.dimension
+
+    def extent(self, X: Floats) -> float:
+        """The robust size of a column, times the root of the codimension: the residual is the
+        length of a vector with as many components, each as large as the noise of a column."""
+        return robust_size(X) * float(np.sqrt(self.codimension(X.shape[1])))
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         s, _, d = samples.shape

@@ -8,6 +8,9 @@ from ..io.archive import ArchiveError
 
 VERSION = 3
 
+# The steps between drawing and embedding that version 3 added.
+_STEPS = ("concentrate", "refit", "select", "bound")
+
 # Version 1 had a separate class for the algorithm of the paper.
 _PAPER = {
     "sampler": "uniform",
@@ -66,10 +69,10 @@ def _from_version_1(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_version_2(header: dict[str, Any]) -> dict[str, Any]:
-    """Models were neither refitted, nor selected, nor bounded."""
+    """Models were used as drawn."""
     new = {**header, "version": VERSION}
     if "embedding" in header:
-        new["params"] = {**header["params"], "refit": False, "select": False, "bound": False}
+        new["params"] = {**header["params"], **dict.fromkeys(_STEPS, False)}
         new["embedding"] = {
             **header["embedding"],
             "n_drawn": [0 for _ in header["embedding"]["families"]],

@@ -41,8 +41,9 @@ from ..membership import sample_membership
 from ..models import ModelSet, draw_models
 from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
-from ..resolution import Resolution, find_resolution
+from ..resolution import DitherEffect, Resolution, find_resolution
 from ..sampling import resolve_sampler
+from .concentrating import with_concentrated
 from .explaining import ROWS, add_unexplained, drop_explained
 from .refinement import Steps, refine
 from .widths import choose_grid
@@ -77,7 +78,7 @@ class EmbeddingParameters:
         sampler, kernel = resolve_sampler(estimator.sampler), resolve_kernel(estimator.kernel)
         check_choice("scale", estimator.scale, SCALES)
         check_choice("weighting", estimator.weighting, WEIGHTINGS)
-        for name in ("in_sample_preferences", "refit", "select", "bound"):
+        for name in ("in_sample_preferences", "concentrate", "refit", "select", "bound"):
             check_flag(name, getattr(estimator, name))
         sigma, n_models = estimator.sigma, estimator.n_models
         if not (isinstance(sigma, str) and sigma == "auto"):
@@ -94,7 +95,7 @@ class EmbeddingParameters:
             estimator.scale,
             estimator.weighting,
             estimator.in_sample_preferences,
-            Steps(estimator.refit, estimator.select, estimator.bound),
+            Steps(estimator.concentrate, estimator.refit, estimator.select, estimator.bound),
             estimator.n_jobs,
             Progress(estimator.verbose),
         )
@@ -191,9 +192,13 @@ class _Rows:
             resolution = Resolution(np.zeros(X.shape[1]), stream.key)
         return cls(X, resolution.dithered(X, numbers), resolution)
 
+    def effect(self, family: ModelFamily) -> DitherEffect | None:
+        """How rounding and dither change the residuals of the family."""
+        return self.resolution.effect(family, self.X, self.dithered)
+
     def measuring(self, models: ModelSet, n_jobs: int | None) -> Measuring:
         """How the bands of the models are measured."""
-        effect = self.resolution.effect(models.family, self.X, self.dithered)
+        effect = self.effect(models.family)
         stream = Stream(self.resolution.key).child("widths")
         grid = choose_grid(self.dithered, models, stream, effect, n_jobs)
         return Measuring(self.resolution, grid)
@@ -222,6 +227,11 @@ def _draw_models(
                 if len(families) == 1:
                     raise
                 raise NoModels(f"{error} Or leave {family.name!r} out of the list.") from None
+            if parameters.steps.concentrate:
+                models = with_concentrated(
+                    models, measured[i].dithered, measured[i].effect(family),
+                    stream.child("concentrated", i), parameters.steps.select,
+                )  # fmt: skip
         drawn.append(models)
         n_degenerate += degenerate
     return drawn, n_degenerate

@@ -16,7 +16,7 @@ from ..bounds import find_bounds
 from ..membership import sample_membership
 from ..models import ModelSet
 from ..protocols import Bools, Floats, Ints
-from ..refit import can_refit, refit_models
+from ..refit import LARGE, can_refit, refit_models
 from ..selection import merged_weights, name_counts, representatives
 
 # The rows that models are refitted to and named by. A thousand points in a band determine a model.
@@ -40,8 +40,9 @@ Measure = Callable[[int, Floats, ModelSet], tuple[ModelSet, Bands]]
 
 @dataclass(frozen=True)
 class Steps:
-    """Which steps to take."""
+    """Which steps to take. True if any follows the first measurement of the bands."""
 
+    concentrate: bool = True
     refit: bool = True
     select: bool = True
     bound: bool = True
@@ -75,9 +76,7 @@ def refine(
             ratios = [each[at] for each, at in zip(ratios, kept)]
         for i, part in enumerate(models):
             if can_refit(part.family):
-                models[i], ratios[i] = _refit(part, rows, partial(measure, i))
-                if widen:
-                    models[i] = replace(models[i], scale=_REFIT_SCALE * models[i].scale)
+                models[i], ratios[i] = _refit(part, ratios[i], rows, partial(measure, i), widen)
     factors = [np.ones(len(part)) for part in models]
     if steps.select:
         models, factors = _select(models, ratios, rows)
@@ -90,16 +89,27 @@ def refine(
 
 
 def _refit(
-    models: ModelSet, rows: Floats, measure: Callable[[Floats, ModelSet], tuple[ModelSet, Bands]]
+    models: ModelSet,
+    ratio: Floats,
+    rows: Floats,
+    measure: Callable[[Floats, ModelSet], tuple[ModelSet, Bands]],
+    widen: bool,
 ) -> tuple[ModelSet, Floats]:
-    """The refitted models, and the log-likelihood ratios of their bands."""
+    """The refitted models, and the log-likelihood ratios of their bands; ratio: those before.
+
+    A refitted model with many parameters is near many points, even if there is no structure.
+    Therefore it is refitted only if it is significant before.
+    """
+    size = models.samples.shape[1]
+    fitted = ratio > (least_ratio(models.n_candidates) if size >= LARGE else -1.0)
     for _ in range(_REFITS):
-        fitted = refit_models(models, rows, sample_membership([models]))
-        models, bands = measure(rows, fitted)
+        moved = refit_models(models, rows, sample_membership([models]), fitted)
+        models, bands = measure(rows, moved)
     # Without a gain there are no points.
     points = bands.ratio / np.where(bands.gain > 0, bands.gain, np.inf)
-    few = points < _ENOUGH * models.samples.shape[1]
-    return replace(models, excludes_sample=few), bands.ratio
+    few = (points < _ENOUGH * size) | ~fitted
+    scale = models.scale * np.where(fitted, _REFIT_SCALE if widen else 1.0, 1.0)
+    return replace(models, scale=scale, excludes_sample=few), bands.ratio
 
 
 def _select(

@@ -41,7 +41,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "without refits": {"refit": False},
     "without selection": {"select": False},
     "without bounds": {"bound": False},
-    "models as drawn": {"refit": False, "select": False, "bound": False},
+    "models as drawn": {"concentrate": False, "refit": False, "select": False, "bound": False},
 }
 WRONG = {f"{name}, sigma {sign}": (name, factor)
          for name in (PLAIN, KNOWN)

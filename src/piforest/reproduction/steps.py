@@ -15,7 +15,7 @@ from ..plots import ANOMALOUS, NORMAL, plot_scores, plot_truth
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-AS_DRAWN: dict[str, Any] = {"refit": False, "select": False, "bound": False}
+AS_DRAWN: dict[str, Any] = {"concentrate": False, "refit": False, "select": False, "bound": False}
 CAPTION = (
     "Four lines among anomalies. Above: the points; local minimal samples, each at a random scale; "
     "the log-likelihood ratio of a model on a line and of one through anomalies, over the "
