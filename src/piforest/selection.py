@@ -37,7 +37,7 @@ def name_counts(
     counts = np.zeros(len(scale), np.int64)
     best, values = np.empty(n_named, np.int64), np.empty(n_named)
     starts, ends = membership.of(X)
-    for rows, R in residual_blocks(X, models):
+    for rows, R in residual_blocks(X, models, limit):
         name_models(
             R, limit, scale, log_weight, starts[rows], ends[rows], membership.columns, best,
             values, counts,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from .._progress import Progress
-from .._random import Stream
+from .._random import Stream, choose
 from .._threads import thread_limit
 from .._validation import (
     NoModels,
@@ -45,6 +45,10 @@ from ..resolution import Resolution, find_resolution
 from ..sampling import resolve_sampler
 from .refinement import Steps, refine
 from .widths import choose_grid
+
+# The rows that all drawn models are measured on: thousands of models, of which hundreds are kept.
+# Structures with too few points among these are not significant among those of the pool either.
+_DRAWN_ROWS = 4096
 
 SCALES = ["adaptive", "fixed", "per_model"]
 WEIGHTINGS = ["gain", "none"]
@@ -254,7 +258,7 @@ class _Scaling:
                 self._set_one_scale(self._rough_sigma)
             return self
         self._choose_ladders()
-        bands = self._measure(keep and not parameters.steps)
+        bands = self._measure(keep and not parameters.steps, _DRAWN_ROWS)
         # The family whose bands have the most evidence gives the best estimate of the noise.
         best = max(range(len(bands)), key=lambda i: bands[i].ratio.max())
         if not bands[best].gain.any():
@@ -315,12 +319,16 @@ class _Scaling:
             self.measuring.append(measuring)
             self.ladders.append(measuring.ladder(models.family, rows.X, rows.dithered))
 
-    def _measure(self, keep: bool) -> list[Bands]:
+    def _measure(self, keep: bool, n_rows: int | None = None) -> list[Bands]:
+        """Measure the bands of all models on the rows, or on `n_rows` random ones."""
         self.bands, self.tables = [], []
+        n = len(self.rows[0].X)
+        some = choose(self.stream.child("rows"), n, min(n, n_rows or n))
+        keep = keep and len(some) == n
         with self.parameters.progress.stage("width and weight of each model"):
             for rows, models, ladder in zip(self.rows, self.models, self.ladders):
                 bands, table = self.backend.measure_bands(
-                    rows.dithered, models, sample_membership([models]), ladder, keep
+                    rows.dithered[some], models, sample_membership([models]), ladder, keep
                 )
                 self.bands.append(bands)
                 self.tables.append(table)
