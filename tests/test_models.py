@@ -185,3 +185,36 @@ def test_the_uniform_sampler_rejects_unused_arguments():
         resolve_sampler("unifrom")
     with pytest.raises(ValueError, match="Sampler"):
         resolve_sampler(3)
+
+
+class Degenerate(type(get_family("hyperplane"))):
+    """Hyperplanes of which no sample, or every hundredth, is valid."""
+
+    every: ClassVar[int] = 0
+    solved: ClassVar[list[int]] = []
+
+    def solve(self, samples):
+        self.solved.append(len(samples))
+        valid = np.zeros((len(samples), 1), bool)
+        if self.every:
+            valid[:: self.every] = True
+        return np.zeros((len(samples), 1, 2 * samples.shape[2])), valid
+
+
+@pytest.mark.parametrize("every", [0, 100])
+def test_large_samples_are_drawn_again_a_bounded_number_of_times(every, monkeypatch):
+    d, n_models = 61, 40
+    monkeypatch.setattr("piforest.models._REDRAWN_VALUES", 100 * d * d)
+    monkeypatch.setattr(Degenerate, "every", every)
+    Degenerate.solved.clear()
+    X = np.random.default_rng(0).normal(size=(d + 5, d))
+    reason = r"More are not drawn, since each has 61 points\."
+    if every:
+        with pytest.warns(UserWarning, match=reason):
+            models, _ = draw_models(X, Degenerate(), UNIFORM, n_models, Stream(7))
+        assert 0 < len(models) < n_models
+    else:
+        with pytest.raises(ValueError, match=reason):
+            draw_models(X, Degenerate(), UNIFORM, n_models, Stream(7))
+    # Once for each model, and at most a hundred more.
+    assert sum(Degenerate.solved) == n_models + 100

@@ -182,8 +182,11 @@ class NoModels(ValueError):
     """Every minimal sample was degenerate."""
 
 
-def no_valid_models(family: Any, X: NDArray[np.float64], n_samples: int) -> NoModels:
-    """The error for data of which every minimal sample was degenerate."""
+def no_valid_models(
+    family: Any, X: NDArray[np.float64], n_samples: int, bounded: str = ""
+) -> NoModels:
+    """The error for data of which every minimal sample was degenerate; bounded: a sentence that
+    says why no more were drawn."""
     if (X[0] == X).all():
         return NoModels(
             f"all {len(X)} points are identical, so no {family.name} can be fitted. "
@@ -192,7 +195,7 @@ def no_valid_models(family: Any, X: NDArray[np.float64], n_samples: int) -> NoMo
     return NoModels(
         f"every one of {n_samples} random minimal samples was degenerate for family "
         f"{family.name!r} (repeated points, or points in special position such as "
-        f"collinear ones). X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; "
+        f"collinear ones).{bounded} X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; "
         "remove repeated rows or choose a simpler family."
     )
 

@@ -19,6 +19,10 @@ __all__ = ["ModelSet"]
 # With this number of rounds, each of up to 16 times the missing models, all models are found if
 # about one sample in fifty is valid.
 _MAX_ROUNDS = 12
+# Samples that are drawn again have at most this many values in total: all of the rounds above for
+# ten thousand fundamental matrices, but not for hyperplanes in sixty columns, where a sample takes
+# a millisecond to solve.
+_REDRAWN_VALUES = 2**26
 # Minimal samples that are solved at once: this many, in at most this many bytes. Solvers make
 # several arrays of that size.
 _CHUNK, _CHUNK_BYTES = 16384, 2**25
@@ -96,11 +100,14 @@ def draw_models(
     a warning, none at all an error with the reason.
     """
     size = family.sample_size(X.shape[1])
+    most = n_models + _REDRAWN_VALUES // (size * X.shape[1])
     params: list[Floats] = []
     samples: list[Ints] = []
     n_found = n_drawn = n_degenerate = 0
     for round_number in range(_MAX_ROUNDS):
-        n_samples = (n_models - n_found) * min(2**round_number, 16)
+        n_samples = min((n_models - n_found) * min(2**round_number, 16), most - n_drawn)
+        if n_samples == 0:
+            break
         rows = sampler.draw(
             X, size, n_samples, stream.child(round_number), quality=quality, groups=groups
         )
@@ -122,11 +129,12 @@ def draw_models(
             n_found += len(params[-1])
             if n_found >= n_models:
                 return _join(X, family, params, samples), n_degenerate
+    large = "" if n_drawn < most else f" More are not drawn, since each has {size} points."
     if n_found == 0:
-        raise no_valid_models(family, X, n_drawn)
+        raise no_valid_models(family, X, n_drawn, large)
     warn_user(
         f"only {n_found} of {n_models} models of family {family.name!r} could be drawn: "
-        f"{n_degenerate} of {n_drawn} minimal samples were degenerate. "
+        f"{n_degenerate} of {n_drawn} minimal samples were degenerate.{large} "
         "Repeated rows are the usual reason."
     )
     return _join(X, family, params, samples), n_degenerate

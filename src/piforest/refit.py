@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ._kernels.moments import add_moments
+from ._threads import in_threads, n_threads
 from .families import Frame, extent, layout_of
 from .membership import SampleMembership
 from .models import ModelSet
@@ -19,6 +20,8 @@ from .residuals import residual_blocks
 
 # Points beyond this many scales have no weight.
 _REACH = 2.5
+# Models of a thread: sums of floats run over all rows, so threads divide the models.
+_PART = 256
 
 
 def can_refit(family: ModelFamily) -> bool:
@@ -45,8 +48,19 @@ def _refitted(models: ModelSet, X: Floats, membership: SampleMembership) -> tupl
     size = lifted.shape[1]
     S = np.zeros((len(models), size, size))
     limit, (starts, ends) = _REACH * models.scale, membership.of(X)
-    for rows, R in residual_blocks(X, [models]):
-        add_moments(R, limit, starts[rows], ends[rows], membership.columns, lifted[rows], S)
+
+    def add(first: int) -> None:
+        at = slice(first, first + _PART)
+        bounds = None if models.bounds is None else models.bounds[at]
+        part = replace(models, params=models.params[at], bounds=bounds)
+        for rows, R in residual_blocks(X, [part], limit[at]):
+            add_moments(
+                R, limit[at], starts[rows], ends[rows], membership.columns, first, lifted[rows],
+                S[at],
+            )  # fmt: skip
+
+    parts = [(first,) for first in range(0, len(models), _PART)]
+    list(in_threads(add, parts, n_threads(), len(parts)))
     S += np.tril(S, -1).transpose(0, 2, 1)
     with np.errstate(all="ignore"):
         params, valid = family.refit(S, frame)  # type: ignore[attr-defined]

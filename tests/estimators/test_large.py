@@ -72,7 +72,9 @@ def test_a_detector_of_many_rows_holds_no_reference_to_them(detector, many):
     assert len(detector.predict(many[:5])) == 5
 
 
-def test_bands_are_measured_on_4096_points_until_models_are_selected_then_on_50_000(many, monkeypatch):
+def test_bands_are_measured_on_4096_points_until_models_are_selected_then_on_50_000(
+    many, monkeypatch
+):
     measured = []
     real = cpu.measure_bands
     monkeypatch.setattr(

@@ -293,7 +293,8 @@ class _Scaling:
     def _refine(self, keep: bool) -> None:
         """Refit, select and bound the models; measure them again."""
         assert self.bands is not None
-        with self.parameters.progress.stage("refit, selection and bounds of the models"):
+        stage = self.parameters.progress.stage("refit, selection and bounds of the models")
+        with stage, thread_limit(self.parameters.n_jobs):
             refined, factors = refine(
                 list(self.models), self.bands, self.rows[0].dithered, self.parameters.steps,
                 self._measured, self.stream.child("refinement"), self.parameters.scale != "fixed",
