@@ -26,6 +26,7 @@ COMMANDS = (
     "matches",
     "cloud",
     "score",
+    "serve",
     "explain",
     "families",
     "demo",
