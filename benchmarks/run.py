@@ -26,6 +26,7 @@ import growth  # noqa: F401  importing them registers their cases
 import sizes  # noqa: F401
 import stages  # noqa: F401
 import starting  # noqa: F401
+import targets  # noqa: F401
 from measure import BESIDE, CASES, Result
 
 WIDE = max(map(len, CASES)) + 2

@@ -95,6 +95,25 @@ case("38 image pairs default", beside=("38 image pairs PIF",))(
 )
 
 
+def _family_of_pairs(family: str) -> Result:
+    """Fit, labels and structures of one pair, the mean over the pairs of a family."""
+    from piforest.reproduction.settings import ADELAIDERMF, family_of
+
+    sets = [problem(name) for name in ADELAIDERMF if family_of(name) == family]
+
+    def run() -> None:
+        for about in sets:
+            fitted = _fit("PreferenceIsolationForest", about)
+            fitted.labels_, fitted.structures_  # noqa: B018
+
+    result = measured(run, repeats=3)
+    return {key: seconds / len(sets) for key, seconds in result.items()}
+
+
+for _name in ("homography", "fundamental"):
+    case(f"one image pair, {_name}, structures")(lambda name=_name: _family_of_pairs(name))
+
+
 @case("circle3 structures", beside=("circle3 PIF",))
 def _structures() -> Result:
     about = problem("circle3")

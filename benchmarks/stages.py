@@ -58,13 +58,14 @@ for _label, (_name, _options) in _VARIANTS.items():
 
 @case("stage: widths and weights")
 def _bands() -> Result:
-    from piforest.bands import measure_bands, widths_of
+    from piforest.bands import measure_bands
+    from piforest.ladder import Ladder, narrow_grid
     from piforest.membership import sample_membership
 
     X = circles(1_000)
     models = detector(_DEFAULT).fit(X).models_[0]
-    own, widths = sample_membership([models]), widths_of(models.family, X)
-    return measured(lambda: measure_bands(X, models, own, widths, keep=True))
+    own, ladder = sample_membership([models]), Ladder(narrow_grid(models.family, X))
+    return measured(lambda: measure_bands(X, models, own, ladder, keep=True))
 
 
 for _which in ("PIF", _DEFAULT):

@@ -11,10 +11,16 @@ from naive import refinement as naive
 from piforest import PreferenceIsolationForest
 from piforest._kernels import bounds as compiled
 from piforest._random import Stream
+from piforest._threads import thread_limit
 from piforest.bounds import CELLS, Bounds, find_bounds
+from piforest.datasets import make_arcs
 from piforest.families import get_family
-from piforest.models import ModelSet
+from piforest.membership import sample_membership
+from piforest.models import ModelSet, draw_models
+from piforest.refit import refit_models
 from piforest.residuals import residual_blocks
+from piforest.sampling import resolve_sampler
+from piforest.selection import name_counts
 
 
 def model(family, params, scale=0.02):
@@ -208,3 +214,34 @@ def test_bounds_from_one_half_of_the_points_hold_for_the_other(family):
 
 def min_residuals(X, models):
     return np.concatenate([R.min(axis=1) for _, R in residual_blocks(X, list(models))])
+
+
+def test_refits_names_and_bounds_do_not_depend_on_threads():
+    X = make_arcs(2, sizes=200, random_state=0).data
+    drawn, _ = draw_models(X, get_family("circle"), resolve_sampler("mixed"), 600, Stream(3))
+    models, members = replace(drawn, scale=np.full(600, 0.02)), sample_membership([drawn])
+    results = []
+    for n_jobs in (1, 3):
+        with thread_limit(n_jobs):
+            bounds = find_bounds(models, X, Stream(0))
+            results.append(
+                (
+                    refit_models(models, X, members).params, bounds.cells, bounds.low,
+                    name_counts([models], np.tile(X, (3, 1)), members, 3),
+                )
+            )  # fmt: skip
+    for one, three in zip(*results):
+        assert np.array_equal(one, three)
+
+
+def test_residuals_within_the_limit_are_those_without_one():
+    X = make_arcs(2, sizes=200, random_state=0).data
+    drawn, _ = draw_models(X, get_family("circle"), resolve_sampler("mixed"), 60, Stream(3))
+    models = replace(drawn, scale=np.full(60, 0.02))
+    models = replace(models, bounds=find_bounds(models, X, Stream(0)))
+    limits = np.full(60, 0.06)
+    all_of_them = np.concatenate([R for _, R in residual_blocks(X, [models])])
+    R = np.concatenate([R for _, R in residual_blocks(X, [models], limits)])
+    assert np.isinf(all_of_them).any()
+    near = np.minimum(R, all_of_them) <= limits
+    assert np.array_equal(R[near], all_of_them[near])

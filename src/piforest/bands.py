@@ -179,7 +179,8 @@ def band_bins(
     models whose samples contain the row."""
     table = np.empty((len(X), len(models)), np.uint8) if out is None else out
     starts, ends = membership.of(X)
-    for rows, R in residual_blocks(X, [models]):
+    widest = np.full(len(models), widths[0])
+    for rows, R in residual_blocks(X, [models], widest):
         compiled.band_bins(R, widths, starts[rows], ends[rows], membership.columns, table[rows])
     return table
 

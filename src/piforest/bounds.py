@@ -8,6 +8,7 @@ If the evidence suffices, the model has no points elsewhere: residuals outside a
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from ._kernels import bounds as compiled
 from ._random import Stream
+from ._threads import in_threads, n_threads
 from .families import Family, extent, layout_of, null_rows
 from .models import ModelSet
-from .protocols import Bools, Floats, ModelFamily
+from .protocols import Bools, Floats, Ints, ModelFamily
 
 __all__ = ["Bounds"]
 
@@ -32,6 +34,8 @@ _MAX_PIECES = 3
 # points make any unevenness significant, but a part with fewer points is no end.
 _MAX_OUTSIDE = 0.25
 _NULL_ROWS = 8192
+# Models of a thread, and rows of a block.
+_PART, _BLOCK = 128, 256
 # The band whose null points are the background, in units of the extent.
 _BACKGROUND = 0.36
 
@@ -135,91 +139,97 @@ def find_bounds(models: ModelSet, X: Floats, stream: Stream) -> Bounds | None:
     family = models.family
     if not isinstance(family, Family):
         return None
-    coordinates = family.coordinates(X, models.params)
-    if not coordinates:
+    axes = len(family.coordinates(X[:1], models.params[:1]))
+    if axes == 0:
         return None
     null = null_rows(family, X, _NULL_ROWS, stream)
     # The background of a match or a record is that of all of them: its chart is a part of the row.
     everywhere = layout_of(family).kind in ("matches", "table")
     wide = np.inf if everywhere else _BACKGROUND * extent(family, X)
+    b = CELLS if axes == 1 else CELLS_2D
+    shape = (len(models), b**axes)
+    counts, cells = np.zeros((2, *shape)), np.zeros(shape, np.bool_)
+    low, size = np.empty((2, len(models), 2))
     limits = 2 * models.scale, np.full(len(models), wide)
-    charted = [
-        (family.residuals(rows, models.params), limit, family.coordinates(rows, models.params))
-        for rows, limit in zip((X, null), limits)
-    ]
-    low, size = _ranges(charted, len(models), family.chart_wraps)
-    b = CELLS if len(coordinates) == 1 else CELLS_2D
-    shape = (len(models), b ** len(coordinates))
-    counts, background = np.zeros((2, *shape))
-    for (R, limit, U), out in zip(charted, (counts, background)):
-        compiled.count_cells(R, limit, U[0], U[-1], low, size, b, out)
-    cells = np.ones(shape, np.bool_)
-    scan = _pieces if len(coordinates) == 1 else _patches
-    wraps = family.chart_wraps
+
+    def count(at: slice) -> None:
+        params, near = models.params[at], [limit[at] for limit in limits]
+        low[at], size[at] = _ranges(family, params, (X, null), near, axes)
+        for rows, limit, out in zip((X, null), near, counts):
+            for R, U in _charted(family, params, rows):
+                compiled.count_cells(R, limit, U[0], U[-1], low[at], size[at], b, out[at])
+
+    def scan(at: slice) -> None:
+        inside = counts[0][at], background[at]
+        # A band that is nearly as wide as its background does not stand out from it.
+        narrow = np.flatnonzero(4 * models.scale[at] <= wide)
+        if axes == 2:
+            _keep_rectangles(*inside, narrow, cells[at])
+            return
+        compiled.keep_intervals(
+            *inside, narrow, family.chart_wraps, _LEAST_RATIO, _MAX_PIECES, np.empty(b, np.bool_),
+            np.empty(4), cells[at],
+        )  # fmt: skip
+
+    parts = [(slice(start, start + _PART),) for start in range(0, len(models), _PART)]
+    list(in_threads(count, parts, n_threads(), len(parts)))
     # Half of it even, since few null rows lie at the border of the data.
-    background /= np.maximum(background.sum(axis=1, keepdims=True), 1)
+    background = counts[1] / np.maximum(counts[1].sum(axis=1, keepdims=True), 1)
     background = (background + 1 / shape[1]) / 2
-    # A band that is nearly as wide as its background does not stand out from it.
-    for j in np.flatnonzero(4 * models.scale <= wide):
-        cells[j] = scan(counts[j], background[j], wraps)
+    list(in_threads(scan, parts, n_threads(), len(parts)))
+    cells[~_ends(counts[0], background, cells)] = True
     bounds = Bounds(low, size, cells)
     return bounds if bounds.bounded.any() else None
 
 
-def _ranges(charted: Any, m: int, wraps: bool) -> tuple[Floats, Floats]:
+def _charted(family: Family, params: Floats, X: Floats) -> Iterator[tuple[Floats, list[Floats]]]:
+    """Residuals and coordinates, each (rows, m), in blocks of rows that fit into the cache."""
+    for start in range(0, len(X), _BLOCK):
+        block = X[start : start + _BLOCK]
+        yield family.residuals(block, params), family.coordinates(block, params)
+
+
+def _ranges(
+    family: Family, params: Floats, points: Sequence[Floats], limits: Sequence[Floats], axes: int
+) -> tuple[Floats, Floats]:
     """(m, 2) the range of each coordinate over the points and the background of each model."""
+    m, first_axis = len(params), int(family.chart_wraps)
     low, size = np.zeros((m, 2)), np.full((m, 2), np.inf)
-    for axis in range(len(charted[0][2])):
-        if wraps and axis == 0:
-            size[:, 0] = 4.0
-            continue
-        first, last = np.full(m, np.inf), np.full(m, -np.inf)
-        for R, limit, U in charted:
-            compiled.chart_ranges(R, limit, U[axis], first, last)
-        known = last > first
-        low[:, axis] = np.where(known, first, 0.0)
-        size[:, axis] = np.where(known, last - low[:, axis], np.inf)
+    size[:, :first_axis] = 4.0
+    if first_axis == axes:
+        return low, size
+    first, last = np.full((2, m), np.inf), np.full((2, m), -np.inf)
+    for rows, limit in zip(points, limits):
+        for R, U in _charted(family, params, rows):
+            for axis in range(first_axis, axes):
+                compiled.chart_ranges(R, limit, U[axis], first[axis], last[axis])
+    for axis in range(first_axis, axes):
+        known = last[axis] > first[axis]
+        low[:, axis] = np.where(known, first[axis], 0.0)
+        size[:, axis] = np.where(known, last[axis] - low[:, axis], np.inf)
     return low, size
 
 
-def _pieces(counts: Floats, shares: Floats, wraps: bool) -> Bools:
-    """Up to three intervals of cells in which points are crowded, with a margin; all cells if
-    there is none."""
-    kept, out, b = np.zeros(len(counts), np.bool_), np.zeros(4), len(counts)
-    core = kept.copy()
-    for _ in range(_MAX_PIECES):
-        compiled.crowded_interval(counts, shares, core, wraps, out)
-        first, length, ratio, k = out
-        if ratio < _LEAST_RATIO:
-            break
-        # A new point may lie beyond the last one seen, by about the distance between points.
-        margin = 1 + int(2 * length / k)
-        core[np.arange(int(first), int(first + length)) % b] = True
-        wide = np.arange(int(first) - margin, int(first + length) + margin)
-        kept[wide % b if wraps else np.clip(wide, 0, b - 1)] = True
-    return kept if _ends(counts, shares, kept) else ~np.zeros_like(kept)
-
-
-def _patches(counts: Floats, shares: Floats, wraps: bool) -> Bools:
-    """Up to three rectangles of cells in which points are crowded, with a margin of one cell; all
-    cells if there is none."""
+def _keep_rectangles(counts: Floats, shares: Floats, models: Ints, cells: Bools) -> None:
+    """Set the cells of up to three rectangles in which points are crowded, with a margin of one
+    cell."""
     b, out = CELLS_2D, np.zeros(6)
     workspace = np.empty((2, b + 1, b + 1))
-    left, weights = counts.reshape(b, b).copy(), shares.reshape(b, b).copy()
-    kept = np.zeros((b, b), np.bool_)
-    for _ in range(_MAX_PIECES):
-        compiled.crowded_rectangle(left, weights, *workspace, out)
-        if out[4] < _LEAST_RATIO:
-            break
-        top, at, rows, columns = out[:4].astype(int)
-        kept[max(top - 1, 0) : top + rows + 1, max(at - 1, 0) : at + columns + 1] = True
-        left[top : top + rows, at : at + columns] = 0.0
-        weights[top : top + rows, at : at + columns] = 0.0
-    return kept.ravel() if _ends(counts, shares, kept.ravel()) else ~np.zeros(b * b, np.bool_)
+    for j in models:
+        left, weights = counts[j].reshape(b, b).copy(), shares[j].reshape(b, b).copy()
+        kept = cells[j].reshape(b, b)
+        for _ in range(_MAX_PIECES):
+            compiled.crowded_rectangle(left, weights, *workspace, out)
+            if out[4] < _LEAST_RATIO:
+                break
+            top, at, rows, columns = out[:4].astype(int)
+            kept[max(top - 1, 0) : top + rows + 1, max(at - 1, 0) : at + columns + 1] = True
+            left[top : top + rows, at : at + columns] = 0.0
+            weights[top : top + rows, at : at + columns] = 0.0
 
 
-def _ends(counts: Floats, shares: Floats, kept: Bools) -> bool:
-    """Whether points are rare outside the kept cells."""
-    inside, outside = counts[kept].sum(), counts[~kept].sum()
-    allowed = _MAX_OUTSIDE * inside * shares[~kept].sum()
-    return bool(inside > 0 and outside * shares[kept].sum() <= allowed)
+def _ends(counts: Floats, shares: Floats, kept: Bools) -> Bools:
+    """(m,) whether points are rare outside the kept cells."""
+    inside, outside = (np.where(part, counts, 0.0).sum(axis=1) for part in (kept, ~kept))
+    near, far = (np.where(part, shares, 0.0).sum(axis=1) for part in (kept, ~kept))
+    return np.asarray((inside > 0) & (outside * near <= _MAX_OUTSIDE * inside * far))

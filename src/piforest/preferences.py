@@ -190,7 +190,7 @@ class Preferences:
         counts = np.empty(n, np.int64)
         # Entries up to `end` are collected; those up to `start`, in rows up to `first`, are final.
         first = start = end = 0
-        for rows, R in residual_blocks(X, self.models):
+        for rows, R in residual_blocks(X, self.models, self.limit):
             if end + block > len(values):
                 size = 2 * len(values)
                 columns, values = grow_array(columns, end, size), grow_array(values, end, size)

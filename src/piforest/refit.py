@@ -6,13 +6,14 @@ coordinates, the least-squares model of all points of a band follows from their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._kernels.moments import add_moments
+from ._threads import in_threads, n_threads
 from .families import Frame, extent, layout_of
 from .families.scaled import column_units
 from .membership import SampleMembership
@@ -25,6 +26,8 @@ _REACH = 2.5
 # Minimal samples of this many points are large, and a fit then needs this many rows for each of
 # them. A fit to fewer is by chance near the rows that it was fitted to, but not near others.
 LARGE, ROWS_EACH = 6, 5
+# Models of a thread: sums of floats run over all rows, so threads divide the models.
+_PART = 256
 
 
 def can_refit(family: ModelFamily) -> bool:
@@ -41,16 +44,24 @@ def refit_models(
     The points of a model's own minimal sample have no weight. A model whose points determine none,
     or are too few, stays as it is. among: which models to refit, all by default.
     """
-    size, limit, counts = models.samples.shape[1], _REACH * models.scale, np.zeros(len(models), int)
+    size, limit = models.samples.shape[1], _REACH * models.scale
+    lifted, (starts, ends) = Lifted.of(models.family, X), membership.of(X)
+    S, counts = lifted.no_moments(len(models)), np.zeros(len(models), np.int64)
 
-    def blocks() -> Iterator[tuple[slice, Floats]]:
-        for rows, R in residual_blocks(X, [models]):
-            counts[:] += np.sum(limit > R, axis=0)
-            yield rows, R
+    def add(first: int) -> None:
+        at = slice(first, first + _PART)
+        bounds = None if models.bounds is None else models.bounds[at]
+        part = replace(models, params=models.params[at], bounds=bounds)
+        for rows, R in residual_blocks(X, [part], limit[at]):
+            counts[at] += np.sum(limit[at] > R, axis=0)
+            add_moments(
+                R, limit[at], starts[rows], ends[rows], membership.columns, first,
+                lifted.rows[rows], S[at],
+            )  # fmt: skip
 
-    theta, valid = Lifted.of(models.family, X).refit(
-        blocks(), limit, (*membership.of(X), membership.columns)
-    )
+    parts = [(first,) for first in range(0, len(models), _PART)]
+    list(in_threads(add, parts, n_threads(), len(parts)))
+    theta, valid = lifted.solved(S)
     valid &= (size < LARGE) | (counts >= ROWS_EACH * size)
     if among is not None:
         valid &= among
@@ -82,10 +93,17 @@ class Lifted(NamedTuple):
         blocks: slices of the rows and their residuals (rows, m), which are overwritten. skipped:
         starts and ends (n,) of the models that each row has no weight for, and these models.
         """
-        size, (starts, ends, models) = self.rows.shape[1], skipped
-        S = np.zeros((len(limit), size, size))
+        S, (starts, ends, models) = self.no_moments(len(limit)), skipped
         for rows, R in blocks:
-            add_moments(R, limit, starts[rows], ends[rows], models, self.rows[rows], S)
+            add_moments(R, limit, starts[rows], ends[rows], models, 0, self.rows[rows], S)
+        return self.solved(S)
+
+    def no_moments(self, m: int) -> Floats:
+        """(m, L, L) sums of products, before any row is added."""
+        return np.zeros((m, self.rows.shape[1], self.rows.shape[1]))
+
+    def solved(self, S: Floats) -> tuple[Floats, Bools]:
+        """The models of sums of products, of which the lower triangles are set."""
         S += np.tril(S, -1).transpose(0, 2, 1)
         with np.errstate(all="ignore"):
             params, valid = self.family.refit(S, self.frame)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ._kernels.selection import merge_models, name_models
+from ._threads import in_threads, n_threads
 from .membership import SampleMembership
 from .models import ModelSet
 from .preferences import Gaussian, Preferences
@@ -23,7 +24,10 @@ from .residuals import residual_blocks
 _SAME = 0.9
 # Preferences for the comparison, in steps: sums of products are exact in single precision.
 _STEPS = 15
-_COMPARED_ROWS = 2048
+# Rows that models are compared on: fewer for many models, since all pairs are multiplied.
+_COMPARED_ROWS, _MIN_COMPARED, _PRODUCTS = 2048, 512, 2**32
+# Rows of a thread.
+_BLOCK = 256
 
 
 def name_counts(
@@ -34,20 +38,29 @@ def name_counts(
     with np.errstate(divide="ignore"):
         log_weight = np.log(np.concatenate([part.weight for part in models]))
     limit = np.where(np.isfinite(log_weight), Gaussian.cutoff * scale, -1.0)
+
+    def count(block: Floats) -> Ints:
+        counts = np.zeros(len(scale), np.int64)
+        workspace = np.empty(len(scale)), np.empty(n_named, np.int64), np.empty(n_named)
+        starts, ends = membership.of(block)
+        for rows, R in residual_blocks(block, models, limit):
+            name_models(
+                R, limit, scale, log_weight, starts[rows], ends[rows], membership.columns,
+                *workspace, counts,
+            )  # fmt: skip
+        return counts
+
+    blocks = [(X[start : start + _BLOCK],) for start in range(0, len(X), _BLOCK)]
     counts = np.zeros(len(scale), np.int64)
-    best, values = np.empty(n_named, np.int64), np.empty(n_named)
-    starts, ends = membership.of(X)
-    for rows, R in residual_blocks(X, models):
-        name_models(
-            R, limit, scale, log_weight, starts[rows], ends[rows], membership.columns, best,
-            values, counts,
-        )  # fmt: skip
+    for part in in_threads(count, blocks, n_threads(), len(blocks)):
+        counts += part
     return counts
 
 
 def representatives(models: Sequence[ModelSet], X: Floats, counts: Ints) -> Ints:
     """(m,) the model that stands for each model; many counts and points come first."""
-    rows = X[:: -(-len(X) // _COMPARED_ROWS)]
+    n_rows = min(max(_PRODUCTS // len(counts) ** 2, _MIN_COMPARED), _COMPARED_ROWS)
+    rows = X[:: -(-len(X) // n_rows)]
     equal = [part.with_weights(np.ones(len(part))) for part in models]
     P = Preferences(equal, Gaussian()).rows_of(rows).to_csr().toarray()
     P = np.rint(P * _STEPS).astype(np.float32)

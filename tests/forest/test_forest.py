@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import naive
 from piforest._random import Stream
-from piforest._rows import SparseRows
+from piforest._rows import SparseRows, sparse_rows
 from piforest.forest import FlatForest, PooledForest
 from piforest.forest.flat import join
 from piforest.forest.path_length import expected_depth, height_limit
@@ -240,3 +240,17 @@ def test_distances_that_are_no_numbers_are_an_error():
     pool = np.array([[0.0], [1.0]])
     with pytest.raises(ValueError, match="metric 'euclidean'"):
         PooledForest(get_metric("euclidean"), pool, FlatForest(2, 2)).table(pool * np.nan)
+
+
+@pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka"])
+def test_path_lengths_from_overlaps_equal_those_from_distances(name):
+    rng = np.random.default_rng(0)
+    dense = rng.integers(1, 128, (90, 40)) * (rng.random((90, 40)) < 0.2)
+    rows = sparse_rows(dense)
+    rows = SparseRows(rows.indptr, rows.indices, rows.data.astype(np.int8), rows.n_columns)
+    metric, pool = get_metric(name), rows[:60]
+    empty = PooledForest(metric, metric.rows(pool), FlatForest(32, 2, soft=True))
+    forest = empty.grow(empty.table(metric.rows(pool)), 10, Stream(0), 1)
+    assert forest._shares
+    some = metric.rows(rows[50:])
+    assert np.array_equal(forest.path_lengths(some), forest.path_lengths(some, forest.table(some)))

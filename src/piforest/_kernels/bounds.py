@@ -20,6 +20,15 @@ def _evidence(k, K, share):
     return ratio
 
 
+@inlined
+def _may_exceed(k, K, share, best):
+    """Whether the log-likelihood ratio may exceed `best`: it is at most Pearson's chi-square,
+    which needs no logarithm."""
+    E = K * share
+    excess = k - E
+    return excess > 0.0 and excess * excess * K > 0.999 * best * E * (K - E)
+
+
 @jit
 def crowded_interval(counts, shares, kept, wraps, out):
     """The interval of cells with the largest log-likelihood ratio among cells that are not kept.
@@ -46,9 +55,34 @@ def crowded_interval(counts, shares, kept, wraps, out):
                 break
             k += counts[c]
             share += shares[c]
-            ratio = _evidence(k, K, share / total)
-            if ratio > out[2]:
-                out[0], out[1], out[2], out[3] = first, length, ratio, k
+            if _may_exceed(k, K, share / total, out[2]):
+                ratio = _evidence(k, K, share / total)
+                if ratio > out[2]:
+                    out[0], out[1], out[2], out[3] = first, length, ratio, k
+
+
+@jit
+def keep_intervals(counts, shares, models, wraps, least, pieces, core, out, cells):
+    """Set the cells (m, b) of the crowded intervals of these models, with a margin.
+
+    At most `pieces` intervals with at least this ratio; core (b,) and out (4,) are workspace.
+    """
+    b = counts.shape[1]
+    for j in models:
+        for c in range(b):
+            core[c] = False
+        for _ in range(pieces):
+            crowded_interval(counts[j], shares[j], core, wraps, out)
+            if out[2] < least:
+                break
+            first, last = int(out[0]), int(out[0] + out[1])
+            # A new point may lie beyond the last one seen, by about the distance between points.
+            margin = 1 + int(2 * out[1] / out[3])
+            for c in range(first, last):
+                core[c % b] = True
+            for c in range(first - margin, last + margin):
+                if wraps or (c >= 0 and c < b):
+                    cells[j, c % b] = True
 
 
 @jit
@@ -83,7 +117,7 @@ def crowded_rectangle(counts, shares, sums, share_sums, out):
                     k += sums[top, left] - sums[bottom, left]
                     share = share_sums[bottom, right] - share_sums[top, right]
                     share += share_sums[top, left] - share_sums[bottom, left]
-                    if k <= K * share / total:
+                    if not _may_exceed(k, K, share / total, out[4]):
                         continue
                     ratio = _evidence(k, K, share / total)
                     if ratio > out[4]:

@@ -6,17 +6,19 @@ from .jit import jit
 
 
 @jit
-def add_moments(R, limit, starts, ends, skipped, Z, S):
+def add_moments(R, limit, starts, ends, skipped, first, Z, S):
     """S[j] (L, L) += w z z' over the rows z (L,) of Z within the limit of model j, lower triangle.
 
-    The weight is Tukey's biweight, (1 - (r / limit)^2)^2. In row i, the models
-    skipped[starts[i] : ends[i]] are left out. Rows are added in order, so that the sums do not
-    depend on anything else. O(rows m + entries L^2).
+    The weight is Tukey's biweight, (1 - (r / limit)^2)^2. The models are those from number `first`
+    on; in row i, the models skipped[starts[i] : ends[i]] are left out. Rows are added in order, so
+    that the sums do not depend on anything else. O(rows m + entries L^2).
     """
     for i in range(R.shape[0]):
         row, z = R[i], Z[i]
         for e in range(starts[i], ends[i]):
-            row[skipped[e]] = 2.0 * limit[skipped[e]] + 1.0
+            j = skipped[e] - first
+            if j >= 0 and j < row.shape[0]:
+                row[j] = 2.0 * limit[j] + 1.0
         for j in range(row.shape[0]):
             if row[j] < limit[j]:
                 t = row[j] / limit[j]

@@ -162,17 +162,20 @@ def cell_of(u, low, size, b):
 
 
 @jit
-def exclude_outside(R, U, V, low, size, b, cells):
-    """R[i, j] = infinity where a point is in a cell that does not belong to model j.
+def exclude_outside(R, limit, U, V, low, size, b, cells):
+    """R[i, j] = infinity where R <= limit (m,) and the point is in a cell that does not belong to
+    model j.
 
     U, V (n, m) are coordinates in the charts, low and size (m, 2) their ranges, cells (m, b) or
-    (m, b b); with one coordinate, V is U and sizes of the second are infinite. O(n m).
+    (m, b b); with one coordinate, V is U and sizes of the second are infinite. O(n m), of which
+    few are within the limit.
     """
     two = cells.shape[1] > b
     for i in range(R.shape[0]):
         for j in range(R.shape[1]):
-            c = cell_of(U[i, j], low[j, 0], size[j, 0], b)
-            if two:
-                c = c * b + cell_of(V[i, j], low[j, 1], size[j, 1], b)
-            if not cells[j, c]:
-                R[i, j] = math.inf
+            if R[i, j] <= limit[j]:
+                c = cell_of(U[i, j], low[j, 0], size[j, 0], b)
+                if two:
+                    c = c * b + cell_of(V[i, j], low[j, 1], size[j, 1], b)
+                if not cells[j, c]:
+                    R[i, j] = math.inf

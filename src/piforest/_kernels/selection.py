@@ -6,33 +6,47 @@ import numpy as np
 
 from .jit import jit
 
+# Preferences that are compared with the smallest of the named ones at once.
+_CHUNK = 16
+
 
 @jit
-def name_models(R, limit, scale, log_weight, starts, ends, skipped, best, values, counts):
+def name_models(R, limit, scale, log_weight, starts, ends, skipped, value, best, values, counts):
     """counts[j] += 1 for each row that has model j among those of largest preference.
 
     Preferences are compared by log_weight - (r / scale)^2 / 2; only models with R <= limit count,
     and in row i not the models skipped[starts[i] : ends[i]]. Of equal preferences the first model
-    is taken. best and values (q,) are workspace. O(rows (m + entries q)).
+    is taken. value (m,), best and values (q,) are workspace. O(rows (m + entries q)), the m without
+    branches.
     """
-    q = best.shape[0]
+    m, q = R.shape[1], best.shape[0]
     for i in range(R.shape[0]):
-        row, n = R[i], 0
+        row = R[i]
         for e in range(starts[i], ends[i]):
             row[skipped[e]] = np.inf
-        for j in range(row.shape[0]):
-            if row[j] <= limit[j]:
-                z = row[j] / scale[j]
-                value = log_weight[j] - 0.5 * z * z
-                if n < q or value > values[q - 1]:
-                    at = n if n < q else q - 1
-                    while at > 0 and values[at - 1] < value:
+        for j in range(m):
+            z = row[j] / scale[j]
+            named = log_weight[j] - 0.5 * z * z
+            value[j] = named if row[j] <= limit[j] else -np.inf
+        for e in range(q):
+            values[e] = -np.inf
+        for first in range(0, m, _CHUNK):
+            last = first + _CHUNK if first + _CHUNK < m else m
+            above = 0
+            for j in range(first, last):
+                above += value[j] > values[q - 1]
+            if above == 0:
+                continue
+            for j in range(first, last):
+                if value[j] > values[q - 1]:
+                    at = q - 1
+                    while at > 0 and values[at - 1] < value[j]:
                         values[at], best[at] = values[at - 1], best[at - 1]
                         at -= 1
-                    values[at], best[at] = value, j
-                    n = n + 1 if n < q else q
-        for e in range(n):
-            counts[best[e]] += 1
+                    values[at], best[at] = value[j], j
+        for e in range(q):
+            if values[e] > -np.inf:
+                counts[best[e]] += 1
 
 
 @jit

@@ -223,6 +223,51 @@ def descend(D, roots, nodes, ends, branching, soft, node, active, length, out):
 
 
 @jit
+def descend_two(
+    table, row_sums, pool_sums, roots, nodes, ends, soft, distances, node, active, length, out
+):
+    """`descend` for two branches, in half the time.
+
+    table (rows, pool): distances if row_sums is None; else what rows and pool share, from which
+    the distance is 1 - shared / (row_sums + pool_sums - shared), as in `one_minus_ratio`.
+    nodes (nodes, 4): the first child, its seed, the seed of the second child, and two bits that
+    say which of the two have children. A row descends all trees together, level by level: its
+    distances (pool,) stay in the first-level cache, and the look-ups of different trees do not
+    wait for each other. Workspace: distances (pool,), node, active and length (t,).
+    """
+    for row in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            if row_sums is None:
+                distances[j] = table[row, j]
+            else:
+                both = np.float64(table[row, j])
+                union = row_sums[row] + pool_sums[j] - both
+                distance = 1.0 - (both / union if union > 0.0 else 0.0)
+                distances[j] = distance if distance > 0.0 else 0.0
+        n_active = np.uint64(0)
+        for tree in range(out.shape[1]):
+            node[tree] = roots[tree]
+            length[tree] = 0.0
+            active[n_active] = tree
+            n_active += np.uint64(nodes[np.uint64(roots[tree]), 0] > 0)
+        while n_active > 0:
+            kept = np.uint64(0)
+            for a in range(n_active):
+                tree = active[a]
+                at = node[tree]
+                one, two = distances[nodes[at, 1]], distances[nodes[at, 2]]
+                second = two < one
+                nearest = two if second else one
+                length[tree] += 2.0 - nearest if soft and nearest > ZERO_DISTANCE else 1.0
+                node[tree] = nodes[at, 0] + np.uint32(second)
+                active[kept] = tree
+                kept += np.uint64((nodes[at, 3] >> np.uint32(second)) & np.uint32(1))
+            n_active = kept
+        for tree in range(out.shape[1]):
+            out[row, tree] = length[tree] + ends[node[tree]]
+
+
+@jit
 def scores(lengths, normaliser, out):
     """out (rows,) = 2 ** (-mean path length / normaliser), summed in the order of the trees."""
     for i in range(lengths.shape[0]):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from .._progress import Progress
-from .._random import Stream
+from .._random import Stream, choose
 from .._threads import thread_limit
 from .._validation import (
     NoModels,
@@ -47,6 +47,10 @@ from .concentrating import with_concentrated
 from .explaining import ROWS, add_unexplained, drop_explained
 from .refinement import Steps, refine
 from .widths import choose_grid
+
+# The rows that all drawn models are measured on: thousands of models, of which hundreds are kept.
+# Structures with too few points among these are not significant among those of the pool either.
+_DRAWN_ROWS = 4096
 
 SCALES = ["adaptive", "fixed", "per_model"]
 WEIGHTINGS = ["gain", "none"]
@@ -268,7 +272,7 @@ class _Scaling:
         explains = parameters.steps.select and len(self.rows[0].X) > ROWS
         if explains:
             self.drawn = self.models = add_unexplained(self.drawn, *self._measures, self.stream)
-        bands = self._measure(keep and not parameters.steps)
+        bands = self._measure(keep and not parameters.steps, _DRAWN_ROWS)
         # The family whose bands have the most evidence gives the best estimate of the noise.
         best = max(range(len(bands)), key=lambda i: bands[i].ratio.max())
         if not bands[best].gain.any():
@@ -303,7 +307,8 @@ class _Scaling:
     def _refine(self, keep: bool, explains: bool) -> None:
         """Refit, select and bound the models; measure them again."""
         assert self.bands is not None
-        with self.parameters.progress.stage("refit, selection and bounds of the models"):
+        stage = self.parameters.progress.stage("refit, selection and bounds of the models")
+        with stage, thread_limit(self.parameters.n_jobs):
             refined, factors = refine(
                 list(self.models), self.bands, self.rows[0].dithered, self.parameters.steps,
                 self._measured, self.stream.child("refinement"), self.parameters.scale != "fixed",
@@ -336,12 +341,16 @@ class _Scaling:
             self.measuring.append(measuring)
             self.ladders.append(measuring.ladder(models.family, rows.X, rows.dithered))
 
-    def _measure(self, keep: bool) -> list[Bands]:
+    def _measure(self, keep: bool, n_rows: int | None = None) -> list[Bands]:
+        """Measure the bands of all models on the rows, or on `n_rows` random ones."""
         self.bands, self.tables = [], []
+        n = len(self.rows[0].X)
+        some = choose(self.stream.child("rows"), n, min(n, n_rows or n))
+        keep = keep and len(some) == n
         with self.parameters.progress.stage("width and weight of each model"):
             for rows, models, ladder in zip(self.rows, self.models, self.ladders):
                 bands, table = self.backend.measure_bands(
-                    rows.dithered, models, sample_membership([models]), ladder, keep
+                    rows.dithered[some], models, sample_membership([models]), ladder, keep
                 )
                 self.bands.append(bands)
                 self.tables.append(table)

@@ -30,6 +30,8 @@ _NAMED_REFITTED, _NAMED_SMALL, _NAMED_LARGE = 3, 10, 30
 _LARGE = 7
 # A refitted band is measured on the points that it was fitted to: new points are a little farther.
 _REFIT_SCALE = 1.25
+# One point, and one in this many, are too few to name a model.
+_FEW_NAMES = 512
 # Nearly equal models are kept if fewer than this many would be left.
 _FEW = 10
 # With this many points for each of a minimal sample, a single point hardly moves a refitted model.
@@ -119,8 +121,9 @@ def _select(
     weights."""
     named = _name(models, rows, _named(models))
     limit = least_ratio(sum(part.n_candidates for part in models)) / 2
-    # A model that a single point names is hardly a structure, unless there is evidence for it.
-    kept = [_indices((n > 1) | ((n > 0) & (r > limit))) for n, r in zip(named, ratios)]
+    # A model that few points name is hardly a structure; with evidence, half as many suffice.
+    few = max(1, len(rows) // _FEW_NAMES)
+    kept = [_indices((n > few) | ((n > few // 2) & (r > limit))) for n, r in zip(named, ratios)]
     models = [part.take(each) for part, each in zip(models, kept)]
     counts = np.concatenate([np.maximum(n[at], 1) for n, at in zip(named, kept)])
     weight = np.concatenate([part.weight for part in models])

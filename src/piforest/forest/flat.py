@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,12 +75,29 @@ class FlatForest:
 
     def path_lengths(self, D: Floats) -> Floats:
         """Path lengths (rows, t) from distances D (rows, pool)."""
+        if self.branching == 2:
+            return self._descend_two(D, None, None)
         out = np.empty((len(D), len(self)))
         ends = self.depths[self.size]
         node, active = np.empty((2, _ROWS_TOGETHER), np.uint32)
         compiled.descend(
             D, self.roots[:-1], self._nodes, ends, self.branching, self.soft, node, active,
             np.empty(_ROWS_TOGETHER), out,
+        )  # fmt: skip
+        return out
+
+    def path_lengths_of(self, shared: NDArray[Any], rows: Floats, pool: Floats) -> Floats:
+        """Path lengths (rows, t), for two branches, from what rows and pool share (rows, pool) and
+        the sums of each: the distances 1 - shared / (rows + pool - shared) are not stored."""
+        return self._descend_two(shared, rows, pool)
+
+    def _descend_two(self, table: NDArray[Any], rows: Any, pool: Any) -> Floats:
+        t = len(self)
+        out, ends = np.empty((len(table), t)), self.depths[self.size]
+        node, active = np.empty((2, t), np.uint32)
+        compiled.descend_two(
+            table, rows, pool, self.roots[:-1], self._pairs, ends, self.soft,
+            np.empty(table.shape[1]), node, active, np.empty(t), out,
         )  # fmt: skip
         return out
 
@@ -94,6 +112,19 @@ class FlatForest:
         """(nodes, 2): the index of the first child, 0 for a leaf, and the seed; adjacent, so that
         one memory access reads both."""
         return np.stack([self.children, self.seed], axis=1).clip(0).astype(np.uint32)
+
+    @cached_property
+    def _pairs(self) -> NDArray[np.uint32]:
+        """(nodes, 4): the index of the first of two children, 0 for a leaf; the seeds of the two;
+        bits 0 and 1 for children that have children."""
+        pairs, first = np.zeros((len(self.seed), 4), np.uint32), self.children
+        inner = np.flatnonzero(first >= 0)
+        pairs[inner, 0] = first[inner]
+        for k in (0, 1):
+            child = first[inner] + k
+            pairs[inner, 1 + k] = self.seed[child]
+            pairs[inner, 3] |= np.where(first[child] >= 0, np.uint32(1 + k), np.uint32(0))
+        return pairs
 
     def is_valid(self, pool: int) -> bool:
         """Whether all indices are in range and every path ends; for trees read from a file.

@@ -141,6 +141,11 @@ class _Overlap:
         return self._distance(shared, index.sums[start:stop], index.sums[start:])
 
     def pairwise(self, A: Any, B: Any) -> Floats:
+        shared, index, sums = self._overlaps(A, B)
+        return self._distance(shared, sums, index.sums)
+
+    def _overlaps(self, A: Any, B: Any) -> tuple[NDArray[Any], InvertedRows, NDArray[Any]]:
+        """The sums over shared columns (rows, pool), the pool by columns, and the sums of rows."""
         rows = self.rows(A)
         index = B if isinstance(B, InvertedRows) else self.prepare(B)
         pool = index.pool
@@ -148,8 +153,7 @@ class _Overlap:
             raise different_columns(rows.n_columns, pool.n_columns)
         if not index.supports(rows):
             index = InvertedRows(pool, index.sums, may_be_dense=False)
-        shared = self._shared(rows, index, -1)
-        return self._distance(shared, self._sums(rows), index.sums)
+        return self._shared(rows, index, -1), index, self._sums(rows)
 
     def _shared(self, rows: SparseRows, index: InvertedRows, upper: int) -> NDArray[Any]:
         """(rows, pool) sums over shared columns; with upper >= 0, of the pool rows from `upper` on,
@@ -181,15 +185,25 @@ class _Overlap:
         return out
 
 
+class _Ratio(_Overlap):
+    """Distances 1 - intersection over union."""
+
+    def shares(self, A: Any, B: Any) -> tuple[NDArray[Any], Floats, Floats]:
+        """The intersections (rows, pool), and the sums of the rows of each, from which
+        `FlatForest.path_lengths_of` computes distances."""
+        shared, index, sums = self._overlaps(A, B)
+        return shared, sums.astype(np.float64), index.sums.astype(np.float64)
+
+
 @dataclass(frozen=True)
-class Tanimoto(_Overlap):
+class Tanimoto(_Ratio):
     """1 - <a, b> / (|a|^2 + |b|^2 - <a, b>), equation (4) of the paper."""
 
     name: ClassVar[str] = "tanimoto"
 
 
 @dataclass(frozen=True)
-class Jaccard(_Overlap):
+class Jaccard(_Ratio):
     """1 - |a and b| / |a or b|: the Tanimoto distance with every non-zero entry counted as 1."""
 
     name: ClassVar[str] = "jaccard"
@@ -201,7 +215,7 @@ class Jaccard(_Overlap):
 
 
 @dataclass(frozen=True)
-class Ruzicka(_Overlap):
+class Ruzicka(_Ratio):
     """1 - sum of minima / sum of maxima."""
 
     name: ClassVar[str] = "ruzicka"

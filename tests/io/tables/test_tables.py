@@ -22,6 +22,7 @@ from piforest.io.tables import (
     with_scores,
     write_table,
 )
+from piforest.io.tables.table import number
 
 
 def put(folder, content, name="points.csv"):
@@ -275,3 +276,25 @@ def test_columns_are_picked_where_there_is_no_doubt():
         pick_columns(table, ["x", "x"], circle)
     with pytest.raises(ValueError, match=r"here has no numeric column; its columns: t\."):
         pick_columns(Table({"t": np.array(["a"], object)}, "here"), None, line)
+
+
+def test_numbers_that_are_read_at_once_have_the_bits_of_those_read_one_by_one():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2**64, 500, np.uint64).view(np.float64)
+    cells = [repr(float(x)) for x in bits if np.isfinite(x)]
+    cells += [" 1.5 ", "+2", ".5", "1e-400", "-0", "3." + "1" * 40, "0x", "1_000", "nan", "", "NA"]
+    for some in (cells[:-5], cells[:-3], cells[-3:], [*cells[:3], "", "2"], [*cells[:3], "1_0"]):
+        column = np.array(some, object)
+        slow = []
+        for cell in some:
+            try:
+                slow.append(number(cell))
+            except ValueError:
+                slow.append(None)
+        table = Table({"a": column}, "it")
+        if None in slow:
+            with pytest.raises(ValueError, match=f"row {slow.index(None) + 1} of column 'a'"):
+                table.numbers(["a"])
+        else:
+            values = table.numbers(["a"])[:, 0]
+            assert values.tobytes() == np.array(slow).tobytes()

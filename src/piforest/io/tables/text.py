@@ -59,7 +59,7 @@ def _head(lines: Iterator[str]) -> list[str]:
 def _tables(
     cells: Iterator[list[str]], rows: int | None, seen: Sniffed, like: Table
 ) -> Iterator[Table]:
-    filled = (row for row in cells if row)
+    filled = filter(None, cells)
     if seen.first_is_header:
         next(filled)
     names = seen.names
@@ -77,16 +77,21 @@ def _checked(
 ) -> list[list[str]]:
     """The rows of one block, all of one length."""
     block: list[list[str]] = []
+    broken: csv.Error | None = None
     try:
-        for row in cells:
-            if len(row) != len(names):
-                row = _mended(row, names, done + len(block) + 1, like)
-            block.append(row)
+        block.extend(cells)
     except csv.Error as error:
+        broken = error
+    if set(map(len, block)) - {len(names)}:
+        block = [
+            row if len(row) == len(names) else _mended(row, names, done + k, like)
+            for k, row in enumerate(block, 1)
+        ]
+    if broken is not None:
         raise ValueError(
-            f"{like.source}: row {done + len(block) + 1} cannot be read ({error}); is a quote "
+            f"{like.source}: row {done + len(block) + 1} cannot be read ({broken}); is a quote "
             "missing?"
-        ) from error
+        ) from broken
     return block
 
 
@@ -155,7 +160,8 @@ def _text(column: NDArray[Any], decimal: str) -> list[str]:
     if column.dtype.kind == "b":
         column = column.astype(np.int8)
     # Floats of 32 bits are short as NumPy's own; the others are faster as Python's.
-    values = column.tolist() if column.dtype.itemsize == 8 else column
+    own = column.dtype.kind == "f" and column.dtype.itemsize != 8
+    values = column if own else column.tolist()
     cells = ["" if _is_nothing(cell) else str(cell) for cell in values]
     if decimal != "." and column.dtype.kind == "f":
         return [cell.replace(".", decimal) for cell in cells]
