@@ -79,11 +79,13 @@ def renew(
 ) -> Renewal:
     """Draw candidates from the rows X, and let the best take the place of the least named tenth.
 
-    numbers (n,) of the rows in the stream; renewal: its number; dither: the same at all renewals, so
-    that a rounded row is always spread to the same place. Rows name the models that they prefer most; a model
-    that rows do not name any more tells nothing about them. (The least gain alone would be a poor
-    rule: in the end all models would describe the densest structure.) All models are measured
-    again, so that scales and weights are those of the window.
+    numbers (n,) of the rows in the stream; renewal: its number; dither: the same at all renewals,
+    so that a rounded row is always spread to the same place.
+
+    Rows name the models that they prefer most; a model that rows do not name any more tells
+    nothing about them. (The least gain alone would be a poor rule: in the end all models would
+    describe the densest structure.) All models are measured again, so that scales and weights are
+    those of the window.
 
     Raises
     ------
