@@ -16,7 +16,7 @@ from .._validation import NoModels
 from ..bands import Bands, BandTable, kernel_scales, least_ratio, measure_bands, model_weights
 from ..bounds import Bounds, cells_of, find_bounds
 from ..families import extent
-from ..ladder import WIDTHS, Ladder, ladder_of, narrow_grid
+from ..ladder import WIDTHS, Grid, Ladder, ladder_of
 from ..membership import sample_membership
 from ..models import ModelSet, draw_models
 from ..protocols import Floats, Ints, ModelFamily, Sampler
@@ -95,10 +95,11 @@ def renew(
     family, m = settings.family, settings.n_models
     resolution = find_resolution(family, X, dither)
     rows = resolution.dithered(X, numbers)
-    if not extent(family, rows) > 0:
+    size = extent(family, rows)
+    if not size > 0:
         raise NoModels("nearly all rows of the window are equal.")
     effect = resolution.effect(family, X, rows)
-    ladder = ladder_of(family, rows, narrow_grid(family, rows), stream.child("null"), effect)
+    ladder = ladder_of(family, rows, Grid(size * WIDTHS), stream.child("null"), effect)
     meter = _Meter(rows, ladder, settings)
     if before is None:
         drawn = _drawn(rows, _FIRST_CANDIDATES * m, settings, stream)
