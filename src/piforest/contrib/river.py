@@ -22,8 +22,8 @@ class StreamingPIF(AnomalyDetector):  # type: ignore[misc]
     """`StreamingPreferenceIsolationForest` with the conventions of river: dictionaries of features,
     one at a time.
 
-    The features are those of the first dictionary that is not empty, in alphabetical order; one that is missing
-    later is 0, and one that is new is ignored. Blocks of rows are faster: see
+    The features are those of the first dictionary that is not empty, in alphabetical order; one
+    that is missing later is 0, and one that is new is ignored. Blocks of rows are faster: see
     `StreamingPreferenceIsolationForest.score_learn`, which gives the same scores.
 
     Parameters
