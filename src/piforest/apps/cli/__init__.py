@@ -27,6 +27,7 @@ COMMANDS = (
     "cloud",
     "score",
     "watch",
+    "serve",
     "explain",
     "families",
     "demo",
