@@ -68,3 +68,14 @@ def test_what_comes_while_the_window_fills_is_no_drift():
 def test_a_structure_that_is_seen_once_is_forgotten():
     one, two = ([0.1], rows(0.1)), ([0.1, 0.9], rows(0.1, 0.9))
     assert follow(one, two, one, two, one).events == []
+
+
+def test_rows_where_two_structures_cross_do_not_make_them_one():
+    """All rows that are left near the old structure are on the new one."""
+    tracker, x = Tracker(), np.linspace(0, 1, 100)
+    params = LINE.solve(np.array([[[0.0, 0.0], [1.0, 1.0]]]))[0][0, 0]
+    slope = Structure(LINE, params, 0.02, 50.0, np.empty(0, int), 0.01)
+    tracker.update([horizontal(0.5)], rows(0.5), 0, quiet=True)
+    for row in range(1, 4):
+        tracker.update([slope], np.column_stack([x, x]), row, quiet=False)
+    assert [(event.row, event.kind) for event in tracker.events] == [(2, "left"), (2, "came")]

@@ -20,7 +20,7 @@ from .reservoir import Renewal
 
 __all__ = ["Drift"]
 
-# Two structures are one if they share more than this part of the rows of the smaller. A structure
+# Two structures are one if they share more than this part of the rows of the larger. A structure
 # is not new if more than this part of its rows belongs to known ones: two that nearly coincide may
 # be found as one for a while.
 _SAME = 0.5
@@ -127,8 +127,8 @@ def _matches(before: list[Structure], found: list[Structure], X: Floats) -> list
     share most come first, and each structure has one partner."""
     same, a, b = [-1] * len(before), _near(X, before), _near(X, found)
     both = a.T.astype(np.int64) @ b.astype(np.int64)
-    smaller = np.minimum(a.sum(axis=0)[:, None], b.sum(axis=0)[None, :])
-    overlap = both / np.maximum(smaller, 1)
+    larger = np.maximum(a.sum(axis=0)[:, None], b.sum(axis=0)[None, :])
+    overlap = both / np.maximum(larger, 1)
     order = np.argsort(-overlap, axis=None, kind="stable")
     for i, k in zip(*np.unravel_index(order, overlap.shape)):
         if overlap[i, k] > _SAME and same[i] < 0 and k not in same:
