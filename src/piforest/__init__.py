@@ -7,6 +7,7 @@ The public names are imported when they are first used, so that
   algorithm of the paper
 - `PreferenceEmbedding`: points to sparse preferences, a transformer
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
+- `StreamingPreferenceIsolationForest`: the detector for streams whose structures change
 - `RejectAnomalies`: drops anomalous rows inside a pipeline
 - `estimate_sigma`: the noise of the structures of a family
 - `load`: a detector from the file that it was saved to
@@ -28,6 +29,7 @@ __all__ = [
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",
+    "StreamingPreferenceIsolationForest",
     "VoronoiForest",
     "bands",
     "checks",
@@ -47,6 +49,7 @@ __all__ = [
     "protocols",
     "report",
     "sampling",
+    "streams",
     "structures",
     "typing",
     "vision",
@@ -57,6 +60,7 @@ _OBJECTS = {
     "PreferenceEmbedding": "estimators",
     "PreferenceIsolationForest": "estimators",
     "RejectAnomalies": "estimators",
+    "StreamingPreferenceIsolationForest": "estimators",
     "VoronoiForest": "estimators",
     "estimate_sigma": "bands",
     "load": "estimators",
@@ -80,6 +84,7 @@ if TYPE_CHECKING:
         protocols,
         report,
         sampling,
+        streams,
         structures,
         typing,
         vision,
@@ -89,6 +94,7 @@ if TYPE_CHECKING:
         PreferenceEmbedding,
         PreferenceIsolationForest,
         RejectAnomalies,
+        StreamingPreferenceIsolationForest,
         VoronoiForest,
         load,
     )

@@ -36,11 +36,12 @@ class Boundaries:
         R = R[:, ~heaps]
         self.half_widths = np.array([each.half_width for each in self.structures])
         nearest = np.argmin(R / self.half_widths, axis=1) if self.structures else np.empty(0)
+        room = _widest(self.structures, X)
         self.ends = np.array([
-            _end(R[nearest == k, k], each, X) for k, each in enumerate(self.structures)
+            _end(R[nearest == k, k], each, X.shape[1], room[k])
+            for k, each in enumerate(self.structures)
         ])  # fmt: skip
         """(s,) the distance at which the points of each structure end"""
-        room = np.array([_widest(each, X) for each in self.structures])
         self.wide = self.ends >= _WIDE / _FIRST * room / 4
         """(s,) which are too wide for a background beside them"""
 
@@ -59,20 +60,21 @@ def _residuals(X: Floats, structures: Sequence[Structure]) -> Floats:
     return np.column_stack([np.empty((len(X), 0)), *(each.residuals(X) for each in structures)])
 
 
-def _widest(structure: Structure, X: Floats) -> float:
-    """The half-width of the widest band with a background."""
-    return float(WIDTHS[0] * extent(structure.family, X))
+def _widest(structures: Sequence[Structure], X: Floats) -> Floats:
+    """(s,) the half-width of the widest band with a background; measured once for each family."""
+    families = {id(each.family): each.family for each in structures}
+    sizes = {key: float(WIDTHS[0] * extent(family, X)) for key, family in families.items()}
+    return np.array([sizes[id(each.family)] for each in structures])
 
 
-def _end(r: Floats, structure: Structure, X: Floats) -> float:
-    """Where the density of the residuals r falls to that of the background.
+def _end(r: Floats, structure: Structure, d: int, widest: float) -> float:
+    """Where the density of the residuals r of d columns falls to that of the background.
 
     r: of the points that are nearer to this structure than to others. The background is the lower
     density of the two outermost octaves of the widest band.
     """
-    c = structure.family.codimension(X.shape[1])
+    c = structure.family.codimension(d)
     sigma = robust_sigma(r, structure.half_width, c)
-    widest = _widest(structure, X)
     ordered = np.sort(r)
 
     def density(low: float, high: float) -> float:

@@ -31,3 +31,4 @@ from .samplers import (
     weighted_samples,
 )
 from .solvers import SOLVE, solve_circle, solve_cylinder_with_normals
+from .streams import NaiveStream

@@ -4,12 +4,14 @@ from .loading import load
 from .preference_embedding import PreferenceEmbedding
 from .preference_isolation_forest import PreferenceIsolationForest
 from .reject_anomalies import RejectAnomalies
+from .streaming import StreamingPreferenceIsolationForest
 from .voronoi_forest import VoronoiForest
 
 __all__ = [
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",
+    "StreamingPreferenceIsolationForest",
     "VoronoiForest",
     "load",
 ]

@@ -108,6 +108,9 @@ def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = No
         If the file is damaged, incomplete or not a model; the message names the file.
     """
     header, arrays = read_archive(path)
+    if isinstance(header.get("stream"), dict):
+        kind = header.get("class")
+        raise ArchiveError(f"{path} holds the state of a stream: load it with {kind}.load(path).")
     try:
         header = to_current_version(path, header)
         checks.check_header(header)

@@ -26,6 +26,7 @@ COMMANDS = (
     "matches",
     "cloud",
     "score",
+    "watch",
     "serve",
     "explain",
     "families",
