@@ -181,15 +181,28 @@ class _Fit:
         found, rows, stream = self.found[size], self._rows(size, at), self._stream(size, at)
         embedding = with_large_models(every, self.parameters.min_share * len(rows))
         fitted = fit_forest(rows, self.parameters.forest, self.backend, stream, embedding)
-        preferences = embedding.preferences.rows_of(fitted.points)
+        explained = self._explained(embedding, fitted.points)
         structure = _largest(every, rows.X, found.rows[at])
         limit = least_ratio(self.n_windows * every.n_models)
         return Window(
             size, int(found.windows[at]), int(found.n_rows[at]), replace(fitted, subset=None),
-            explained=0.0 if self.cuts[size].fallback else float(np.mean(preferences.counts > 0)),
+            explained=0.0 if self.cuts[size].fallback else explained,
             structure=structure,
             significant=structure is not None and structure.log_ratio > limit,
         )  # fmt: skip
+
+    def _explained(self, embedding: FittedEmbedding, X: Floats) -> float:
+        """The share of the rows within three sigmas of as many models as structures of the least
+        share fit into a window, chosen greedily. Of all models together it would be near 1."""
+        preferences = embedding.preferences.rows_of(X)
+        near = np.zeros((len(X), embedding.n_models), bool)
+        near[np.repeat(np.arange(len(X)), preferences.counts), preferences.indices] = True
+        left = np.ones(len(X), bool)
+        # With a least share of a half there is one majority.
+        for _ in range(max(1, int(np.ceil(1 / max(self.parameters.min_share, 0.01))) - 1)):
+            best = int(np.argmax(near[left].sum(axis=0)))
+            left &= ~near[:, best]
+        return 1 - float(np.mean(left))
 
 
 def with_large_models(embedding: FittedEmbedding, support: float) -> FittedEmbedding:

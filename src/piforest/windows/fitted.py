@@ -46,6 +46,7 @@ class Window:
 
     @property
     def weight(self) -> float:
+        """How much the window counts."""
         return float(self.explained**_POWER * _NEXT_SIZE**self.size + _LEAST_WEIGHT)
 
     @property
