@@ -27,6 +27,7 @@ COMMANDS = (
     "cloud",
     "surface",
     "score",
+    "serve",
     "explain",
     "families",
     "demo",
