@@ -20,6 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from piforest import LocalPreferenceIsolationForest, PreferenceIsolationForest
 from piforest.surfaces import inspect_surface, read_map
+from piforest.vision import read_image
 
 
 def quadratic(X):
@@ -53,7 +54,8 @@ def potholes(step):
     folder = Path(os.environ["PIFOREST_DATA"]) / "potholes"
     for path in sorted(folder.glob("*-disparity.png")):
         values = read_map(path)[::step, ::step]
-        label = read_map(str(path).replace("disparity", "label"), zero="valid")[::step, ::step] > 0
+        picture = read_image(str(path).replace("disparity", "label"))
+        label = picture[::step, ::step].max(axis=2) > 0
         v, u = np.nonzero(~np.isnan(values))
         X, truth = np.column_stack([u, v, values[v, u]]).astype(float), label[v, u]
 
