@@ -108,7 +108,9 @@ def _carried_signs(X: Floats, normals: Floats, tree: Any) -> Floats:
     start, end = np.repeat(np.arange(n), k - 1), near.ravel()
     # Zero would be no edge.
     cost = 1 + 1e-9 - np.abs(np.sum(normals[start] * normals[end], axis=1))
-    graph = minimum_spanning_tree(scipy.sparse.csr_array((cost, (start, end)), shape=(n, n)))
+    # Indices of 32 bits: SciPy 1.14 takes no others here.
+    edges = (start.astype(np.int32), end.astype(np.int32))
+    graph = minimum_spanning_tree(scipy.sparse.csr_array((cost, edges), shape=(n, n)))
     parts, part = connected_components(graph, directed=False)
     order, before = _from_one_root(graph, np.unique(part, return_index=True)[1])
     opposite = np.sum(normals[order] * normals[before], axis=1) < 0
