@@ -99,7 +99,7 @@ def test_rows_far_from_all_windows_have_scores(fitted):
 
 def test_p_values_are_small_on_the_structure_and_large_off_it(fitted):
     detector, X, y = fitted
-    p = detector.p_values(X)
+    p = detector.chance_p_values(X)
     assert p[~y].mean() < 0.3 < p[y].mean()
     assert len(detector.null_scores_) == 250
 

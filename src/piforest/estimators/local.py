@@ -113,7 +113,7 @@ class LocalPreferenceIsolationForest(Detector):
     structures_ : list of Structure
         The structure with the most points of each window in which one is significant.
     null_scores_ : ndarray
-        Scores of random points, which `p_values` compares with.
+        Scores of random points, which `chance_p_values` compares with.
     fitted_ : FittedWindows
         All of this as one value.
 
@@ -259,7 +259,7 @@ class LocalPreferenceIsolationForest(Detector):
         source = self.threshold_source_ if self.found_structure_ else "no structure"
         return diagnose_windows(self.fitted_, source)
 
-    def p_values(self, X: RowsLike) -> Floats:
+    def chance_p_values(self, X: RowsLike) -> Floats:
         """The probability that a random point of its surroundings has a score as low as each row.
 
         The random points are drawn from the boxes of the smallest windows. Small for rows on a
@@ -275,7 +275,7 @@ class LocalPreferenceIsolationForest(Detector):
         ndarray of shape (n,)
         """
         check_is_fitted(self, "fitted_")
-        return self._map_scores(X, "p_values", partial(_p_values, self.null_scores_))  # type: ignore[no-any-return]
+        return self._map_scores(X, "chance_p_values", partial(_chance, self.null_scores_))  # type: ignore[no-any-return]
 
     def explain(self, X: RowsLike) -> list[Explanation]:
         """Explain each row by the structures of the windows that hold it.
@@ -294,8 +294,7 @@ class LocalPreferenceIsolationForest(Detector):
         engine = self._engine()
         rows = self._validated(engine.in_memory(X))
         scores, _ = self.fitted_.judge(rows, self.n_jobs)
-        p = labels.p_values(scores, self.null_scores_)
-        return explain_rows(self.fitted_, rows, scores, p, self.threshold_)
+        return explain_rows(self.fitted_, rows, scores, self.threshold_)
 
     @property
     def forest_(self) -> NoReturn:
@@ -376,5 +375,5 @@ class LocalPreferenceIsolationForest(Detector):
         raise NotImplementedError
 
 
-def _p_values(null: Floats, scores: Any, threshold: float) -> Any:
-    return labels.p_values(scores, null)
+def _chance(null: Floats, scores: Any, threshold: float) -> Any:
+    return labels.chance_p_values(scores, null)

@@ -151,7 +151,7 @@ def _side(fitted: FittedWindows, size: int) -> float:
 
 
 def explain_rows(
-    fitted: FittedWindows, X: Floats, scores: Floats, p: Floats, threshold: float
+    fitted: FittedWindows, X: Floats, scores: Floats, threshold: float
 ) -> list[Explanation]:
     """For each row, its distances to the structures of the windows that hold it, those that explain
     most of their rows first."""
@@ -159,25 +159,23 @@ def explain_rows(
     for k, window, rows in fitted.held(X):
         if window.structure is None:
             continue
-        sigma = window.structure.sigma
+        sigma, equation = window.structure.sigma, window.structure.equation
         away = window.structure.residuals(X[np.ix_(rows, fitted.features)])
         for row, r in zip(rows.tolist(), away.tolist()):
-            near = Nearby(k, r, r / sigma, window.structure.support)
+            near = Nearby(k, r, r / sigma, window.structure.support, equation)
             nearby[row].append((window.explained, near))
     results = []
     for i, each in enumerate(nearby):
         ranked = [near for _, near in sorted(each, key=lambda pair: -pair[0])[:3]]
-        score, q = float(scores[i]), float(p[i])
-        text = _sentence(fitted, score, threshold, q, ranked)
-        results.append(Explanation(score, threshold, q, score > threshold, ranked, text))
+        score = float(scores[i])
+        text = _sentence(fitted, score, threshold, ranked)
+        results.append(Explanation(score, threshold, None, score > threshold, ranked, text))
     return results
 
 
-def _sentence(
-    fitted: FittedWindows, score: float, threshold: float, p: float, nearest: list[Nearby]
-) -> str:
+def _sentence(fitted: FittedWindows, score: float, threshold: float, nearest: list[Nearby]) -> str:
     kind = "anomalous" if score > threshold else "normal"
-    head = f"{kind} (score {score:.3f}, threshold {threshold:.3f}, p = {p:.3f}): "
+    head = f"{kind} (score {score:.3f}, threshold {threshold:.3f}): "
     if not nearest:
         return head + "no window that holds it has a structure."
     first = nearest[0]

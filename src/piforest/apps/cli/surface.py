@@ -79,7 +79,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--table", type=file, metavar="FILE", help="the defects, .csv or .json: area, depth, box"
     )
     group.add_argument("--scores", type=file, metavar="FILE", help="the score of each pixel, .npy")
-    parser.set_defaults(threshold=None)  # `families_from` checks it; scores differ between maps
+    # `families_from` checks them; scores of different maps are not comparable.
+    parser.set_defaults(threshold=None, false_alarm_rate=None)
     add_seed(parser)
     add_threads(parser)
 
