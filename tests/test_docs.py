@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from piforest import PreferenceIsolationForest, plots
+from piforest import LocalPreferenceIsolationForest, PreferenceIsolationForest, plots
 from piforest.datasets import make_lines
 
 ROOT = Path(__file__).parent.parent
@@ -67,7 +67,8 @@ def test_the_glossary_is_linked_where_its_terms_are_used():
 def test_attributes_that_the_glossary_names_exist():
     X = make_lines(2, sizes=40, random_state=0).data
     detector = PreferenceIsolationForest("line", n_models=200, random_state=0).fit(X)
-    objects = (detector, detector.embedding_, *detector.structures_)
+    objects = (detector, detector.embedding_, LocalPreferenceIsolationForest)
+    objects += tuple(detector.structures_)
     rows = re.findall(r"^\| .* \| (.*) \|$", GLOSSARY, re.MULTILINE)
     names = {name for cell in rows for name in re.findall(r"`([a-z]\w*_)\b", cell)}
     names |= set(re.findall(r"`Structure\.(\w+)`", GLOSSARY))

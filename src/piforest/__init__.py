@@ -5,6 +5,8 @@ The public names are imported when they are first used, so that
 
 - `PreferenceIsolationForest`: the detector, with good defaults; `.paper(...)` is the
   algorithm of the paper
+- `LocalPreferenceIsolationForest`: detectors in overlapping windows, for smooth structures of
+  unknown form
 - `PreferenceEmbedding`: points to sparse preferences, a transformer
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
 - `StreamingPreferenceIsolationForest`: the detector for streams whose structures change
@@ -26,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "LocalPreferenceIsolationForest",
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",
@@ -51,12 +54,15 @@ __all__ = [
     "sampling",
     "streams",
     "structures",
+    "surfaces",
     "typing",
     "vision",
+    "windows",
 ]
 
 # Where objects are; all other names are modules.
 _OBJECTS = {
+    "LocalPreferenceIsolationForest": "estimators",
     "PreferenceEmbedding": "estimators",
     "PreferenceIsolationForest": "estimators",
     "RejectAnomalies": "estimators",
@@ -86,11 +92,14 @@ if TYPE_CHECKING:
         sampling,
         streams,
         structures,
+        surfaces,
         typing,
         vision,
+        windows,
     )
     from .bands import estimate_sigma
     from .estimators import (
+        LocalPreferenceIsolationForest,
         PreferenceEmbedding,
         PreferenceIsolationForest,
         RejectAnomalies,

@@ -1,6 +1,7 @@
 """The scikit-learn estimators."""
 
 from .loading import load
+from .local import LocalPreferenceIsolationForest
 from .preference_embedding import PreferenceEmbedding
 from .preference_isolation_forest import PreferenceIsolationForest
 from .reject_anomalies import RejectAnomalies
@@ -8,6 +9,7 @@ from .streaming import StreamingPreferenceIsolationForest
 from .voronoi_forest import VoronoiForest
 
 __all__ = [
+    "LocalPreferenceIsolationForest",
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",

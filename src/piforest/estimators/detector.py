@@ -367,7 +367,11 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self.threshold_ = findings.held_out_threshold(backend, rows, scores)
         self.threshold_source_ = "automatic" if rate is None else "false alarm rate"
-        embedding = self.fitted_.embedding
+        self._explain_no_flags(engine)
+
+    def _explain_no_flags(self, engine: Engine) -> None:
+        """Set the source of an automatic threshold that flags nothing, with a warning."""
+        backend, findings, embedding = engine.backend, self.findings_, self.fitted_.embedding
         if not (self.fitted_.has_null and embedding):
             return
         if findings.units_hide_structures(backend):

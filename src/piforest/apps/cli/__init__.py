@@ -25,6 +25,7 @@ COMMANDS = (
     "detect",
     "matches",
     "cloud",
+    "surface",
     "score",
     "watch",
     "serve",

@@ -1,0 +1,222 @@
+"""`piforest surface`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._detecting import diagnosis_of, families_from, say_diagnosis
+from ._options import (
+    UsageError,
+    add_seed,
+    auto_or_positive,
+    auto_or_share,
+    count,
+    file,
+    names,
+    option,
+    picture,
+)
+from ._output import Output
+from ._windows import add_threads, add_window
+from ._writing import check_installed
+
+if TYPE_CHECKING:
+    from ...surfaces import SurfaceResult
+
+HELP = "find the defects of a surface: a depth, disparity or height map"
+DESCRIPTION = (
+    "Find the parts of a depth, disparity or height map that are off the smooth surface around "
+    "them, by detectors in overlapping windows, and write a picture and a table of the defects."
+)
+_SHOWN = 10
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="a map of one channel: .png or .tif of 8, 16 or 32 bits, .npy"
+    )
+    parser.add_argument(
+        "--zero", choices=("auto", "missing", "valid"), default="auto",
+        help="what 0 means: missing in maps of whole numbers and a value in maps of floats, or "
+        "the same in both; NaN is missing (default: %(default)s)",
+    )  # fmt: skip
+    group = parser.add_argument_group("detector")
+    group.add_argument(
+        "--family", type=names, metavar="NAME", default=["linear_regression"],
+        help="what the surface is in a window, for rows x, y, value (default: linear_regression)",
+    )  # fmt: skip
+    group.add_argument(
+        "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
+        help="an option of the family, such as degree=2; may be repeated",
+    )  # fmt: skip
+    add_window(group, "pixels")
+    group.add_argument(
+        "--sigma", type=auto_or_positive, default="auto", metavar="NUMBER",
+        help="noise of the map in its units (default: estimated)",
+    )  # fmt: skip
+    group.add_argument(
+        "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
+        help="share of anomalous pixels (default: the threshold is chosen automatically)",
+    )  # fmt: skip
+    group.add_argument(
+        "--step", type=count, metavar="N",
+        help="score one pixel of N times N (default: at most 250,000 pixels are scored)",
+    )  # fmt: skip
+    group.add_argument(
+        "--min-area", type=count, default=20, metavar="N",
+        help="defects with fewer pixels are not listed (default: %(default)s)",
+    )  # fmt: skip
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--out", type=picture, metavar="FILE",
+        help="the map with the scores and the defects on it, .png, .jpg, .svg or .pdf",
+    )  # fmt: skip
+    group.add_argument(
+        "--table", type=file, metavar="FILE", help="the defects, .csv or .json: area, depth, box"
+    )
+    group.add_argument("--scores", type=file, metavar="FILE", help="the score of each pixel, .npy")
+    # `families_from` checks them; scores of different maps are not comparable.
+    parser.set_defaults(threshold=None, false_alarm_rate=None)
+    add_seed(parser)
+    add_threads(parser)
+
+
+def run(args: argparse.Namespace, output: Output) -> None:
+    from ...surfaces import inspect_surface, read_map
+
+    _check_outputs(args, output)
+    families = families_from(args)
+    start = time.perf_counter()
+    values = read_map(args.file, zero=args.zero)
+    found = inspect_surface(
+        values,
+        family=families[0] if len(families) == 1 else families,
+        window=args.window,
+        sigma=args.sigma,
+        contamination=args.contamination,
+        zero="valid",  # `read_map` has masked them
+        step=args.step or "auto",
+        min_area=args.min_area,
+        n_jobs=args.jobs,
+        random_state=args.seed,
+        verbose=output.verbose,
+    )
+    summary = _summary(args.file, found, time.perf_counter() - start)
+    _print(output, summary)
+    written = _write(args, found, summary)
+    if written:
+        output.say("\nwrote " + ", ".join(written.values()))
+    output.result({**summary, "written": written})
+
+
+def _check_outputs(args: argparse.Namespace, output: Output) -> None:
+    output.check_new(args.out, args.table, args.scores)
+    if args.out is not None:
+        check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
+    for name, suffixes in (("table", (".csv", ".json")), ("scores", (".npy",))):
+        path = getattr(args, name)
+        if path is not None and path.suffix.lower() not in suffixes:
+            raise UsageError(f"--{name} must end in {' or '.join(suffixes)}, got {path.name}.")
+
+
+def _summary(source: str, found: SurfaceResult, seconds: float) -> dict[str, Any]:
+    """The result, as in JSON."""
+    import numpy as np
+
+    detector, (h, w) = found.detector, found.values.shape
+    return {
+        "source": Path(source).name,
+        "width": w,
+        "height": h,
+        "valid_pixels": int(np.sum(~np.isnan(found.values))),
+        "step": found.step,
+        "windows": len(detector.windows_),
+        "window_sides": [float(each.side) for each in detector.fitted_.tilings],
+        "sigma": float(detector.sigma_),
+        "sigma_source": detector.sigma_source_,
+        "threshold": float(detector.threshold_),
+        "threshold_source": detector.threshold_source_,
+        "flagged_pixels": int(found.flagged.sum()),
+        "defects": [_record(each) for each in found.defects],
+        "smaller_defects": found.n_smaller,
+        "diagnosis": diagnosis_of(detector),
+        "seconds": seconds,
+    }
+
+
+def _record(defect: Any) -> dict[str, Any]:
+    import math
+
+    left, top, right, bottom = defect.box
+    depth = defect.depth if math.isfinite(defect.depth) else None
+    return {
+        "area": defect.area, "depth": depth, "left": left, "top": top, "right": right,
+        "bottom": bottom, "score": defect.score,
+    }  # fmt: skip
+
+
+def _print(output: Output, summary: dict[str, Any]) -> None:
+    share = summary["valid_pixels"] / (summary["width"] * summary["height"])
+    output.say(
+        f"map         {summary['width']} x {summary['height']} pixels of {summary['source']}, "
+        f"{100 * share:.4g} % valid"
+    )
+    if summary["step"] > 1:
+        output.say(f"scored      one pixel of {summary['step']} x {summary['step']}; see --step")
+    sides = ", ".join(f"{side:.4g}" for side in summary["window_sides"])
+    output.say(f"windows     {summary['windows']} with sides of {sides} pixels")
+    output.say(f"sigma       {summary['sigma']:.4g}, {summary['sigma_source']}")
+    if summary["threshold_source"] == "no structure":
+        output.say("defects     none: no window has a surface that stands out from chance")
+    else:
+        smaller = f"; {summary['smaller_defects']} smaller ones are not listed"
+        output.say(
+            f"defects     {len(summary['defects'])}, {summary['flagged_pixels']:,} pixels score "
+            f"above {summary['threshold']:.3f}{smaller if summary['smaller_defects'] else ''}"
+        )
+    for k, each in enumerate(summary["defects"][:_SHOWN], start=1):
+        depth = "unknown" if each["depth"] is None else f"{each['depth']:.4g}"
+        output.say(
+            f"  {k:>2}  {each['area']:,} pixels, depth {depth}, x {each['left']} to "
+            f"{each['right']}, y {each['top']} to {each['bottom']}"
+        )
+    if len(summary["defects"]) > _SHOWN:
+        output.say(f"  and {len(summary['defects']) - _SHOWN} more")
+    output.say(f"time        {summary['seconds']:.2f} s")
+    say_diagnosis(output, summary["diagnosis"])
+
+
+def _write(
+    args: argparse.Namespace, found: SurfaceResult, summary: dict[str, Any]
+) -> dict[str, str]:
+    import numpy as np
+
+    from ...io.atomic import whole_file
+
+    if args.out is not None:
+        from ._surface_picture import draw_surface
+
+        draw_surface(args.out, found)
+    if args.table is not None:
+        with whole_file(args.table) as stream:
+            stream.write(_table(args.table, summary["defects"]).encode())
+    if args.scores is not None:
+        with whole_file(args.scores) as stream:
+            np.save(stream, found.scores)
+    given = {name: getattr(args, name) for name in ("out", "table", "scores")}
+    return {name: str(path) for name, path in given.items() if path is not None}
+
+
+def _table(path: Path, defects: list[dict[str, Any]]) -> str:
+    if path.suffix.lower() == ".json":
+        return json.dumps(defects, indent=2, allow_nan=False) + "\n"
+    names = ["area", "depth", "left", "top", "right", "bottom", "score"]
+    lines = [
+        ",".join("" if each[name] is None else f"{each[name]!r}" for name in names)
+        for each in defects
+    ]
+    return "\n".join([",".join(names), *lines]) + "\n"

@@ -1,0 +1,303 @@
+"""Defects of surfaces that are given as maps: depth, disparity or height for each pixel.
+
+>>> import numpy as np
+>>> from piforest.surfaces import inspect_surface
+>>> v, u = np.mgrid[:60, :80]
+>>> depth = 0.1 * u + 0.002 * v**2 + 0.05 * np.random.default_rng(0).normal(size=(60, 80))
+>>> depth[20:30, 40:52] -= 2
+>>> found = inspect_surface(depth, random_state=0)
+>>> found.defects[0].box, round(found.defects[0].depth)
+((40, 20, 52, 30), -2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage
+
+from ._validation import check_choice, check_integer
+from .estimators import LocalPreferenceIsolationForest
+from .protocols import Bools, Floats
+from .typing import ContaminationLike, FamilyLike, RandomStateLike, SigmaLike
+
+__all__ = ["Defect", "SurfaceResult", "inspect_surface", "read_map"]
+
+# "auto" scores at most this many pixels, on a regular grid.
+_SCORED = 250_000
+_MIN_PIXELS = 20
+# A map has one value for each pixel, so that there is one structure in a window.
+_MIN_SHARE = 0.5
+_EIGHT = np.ones((3, 3), bool)
+# The ring around a defect that its depth is measured from, in pixels of the scored grid.
+_RING = 3
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A connected part of a map that is off the surface around it.
+
+    Attributes
+    ----------
+    area : int
+        The number of its pixels.
+    depth : float
+        The median of its values, minus the plane through the surface around it: negative if the
+        values are lower. NaN if there is no surface around it.
+    box : tuple of int
+        (left, top, right, bottom) in pixels; right and bottom are outside.
+    score : float
+        The mean of its anomaly scores.
+    """
+
+    area: int
+    depth: float
+    box: tuple[int, int, int, int]
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceResult:
+    """Scores of a map, and its defects.
+
+    Attributes
+    ----------
+    values : ndarray of shape (h, w)
+        The map, NaN where it is missing.
+    scores : ndarray of shape (h, w)
+        Anomaly scores, NaN where the map is missing. With a step, pixels have the score of the
+        nearest pixel that is scored.
+    flagged : ndarray of shape (h, w)
+        Whether a pixel is anomalous.
+    defects : list of Defect
+        Connected parts with at least `min_area` pixels, the largest first.
+    n_smaller : int
+        The number of smaller parts.
+    step : int
+        One pixel of step times step was scored.
+    detector : LocalPreferenceIsolationForest
+        The fitted detector, of rows (x, y, value).
+    """
+
+    values: Floats
+    scores: Floats
+    flagged: Bools
+    defects: list[Defect]
+    n_smaller: int
+    step: int
+    detector: LocalPreferenceIsolationForest
+
+
+def read_map(
+    path: str | PathLike[str], *, zero: Literal["auto", "missing", "valid"] = "auto"
+) -> Floats:
+    """Read a depth, disparity or height map.
+
+    Parameters
+    ----------
+    path : str or path
+        .npy, or a PNG or TIFF file of one channel with 8, 16 or 32 bits, by OpenCV or Pillow.
+    zero : {"auto", "missing", "valid"}, default="auto"
+        What 0 means. "auto": missing in maps of whole numbers, as cameras write it; a value in
+        maps of floats. NaN and infinite values are always missing.
+
+    Returns
+    -------
+    ndarray of shape (h, w)
+        NaN where a value is missing.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "depth.npy"
+    >>> np.save(path, np.array([[0, 7], [8, 9]], np.uint16))
+    >>> read_map(path)
+    array([[nan,  7.],
+           [ 8.,  9.]])
+    """
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
+    array = _read_npy(path) if path.suffix.lower() == ".npy" else _read_picture(path)
+    if array.ndim == 3 and (array == array[:, :, :1]).all():
+        array = array[:, :, 0]
+    return _masked(array, zero, str(path))
+
+
+def _masked(array: NDArray[Any], zero: str, source: str) -> Floats:
+    """(h, w) floats, NaN where a value is missing."""
+    check_choice("zero", zero, ["auto", "missing", "valid"])
+    if array.ndim != 2 or array.dtype.kind not in "uif":
+        raise ValueError(
+            f"{source} must be a map with one number for each pixel, shape (h, w), got "
+            f"{array.dtype} {array.shape}; a colour picture holds no depth."
+        )
+    values = array.astype(np.float64)
+    values[~np.isfinite(values)] = np.nan
+    if zero == "missing" or (zero == "auto" and array.dtype.kind in "ui"):
+        values[values == 0] = np.nan
+    return values
+
+
+def _read_npy(path: Path) -> NDArray[Any]:
+    try:
+        return np.asarray(np.load(path, allow_pickle=False))
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is not an array of numbers in .npy format: {error}") from None
+
+
+def _read_picture(path: Path) -> NDArray[Any]:
+    """The pixels of a picture, with all their bits."""
+    try:
+        import cv2
+    except ImportError:
+        return _read_by_pillow(path)
+    data = np.frombuffer(path.read_bytes(), np.uint8)
+    array = cv2.imdecode(data, cv2.IMREAD_UNCHANGED) if len(data) else None
+    if array is None:
+        raise ValueError(f"{path} is not a picture that OpenCV can read (PNG, TIFF, ...).")
+    return np.asarray(array)
+
+
+def _read_by_pillow(path: Path) -> NDArray[Any]:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(
+            "maps in PNG or TIFF files need OpenCV or Pillow: pip install 'piforest[vision]', or "
+            "save the map as .npy."
+        ) from error
+    try:
+        with Image.open(path) as picture:
+            return np.asarray(picture)
+    except OSError as error:
+        raise ValueError(f"{path} is not a picture that Pillow can read: {error}") from None
+
+
+def inspect_surface(
+    values: ArrayLike,
+    *,
+    family: FamilyLike = "linear_regression",
+    window: float | Sequence[float] | Literal["auto"] = "auto",
+    sigma: SigmaLike = "auto",
+    contamination: ContaminationLike = "auto",
+    zero: Literal["auto", "missing", "valid"] = "auto",
+    step: int | Literal["auto"] = "auto",
+    min_area: int = 20,
+    n_jobs: int | None = None,
+    random_state: RandomStateLike = None,
+    verbose: int = 0,
+) -> SurfaceResult:
+    """Find the defects of a surface: the pixels that are off the smooth surface around them.
+
+    Parameters
+    ----------
+    values : array-like of shape (h, w)
+        Depth, disparity or height of each pixel; NaN where it is missing.
+    family : str, ModelFamily or list, default="linear_regression"
+        What the surface is in a window, for rows (x, y, value). A regression measures along the
+        value only, so that its unit does not matter.
+    window : "auto", float or list of float, default="auto"
+        The side of the windows in pixels.
+    sigma : float or "auto", default="auto"
+        The noise of the map, in its units.
+    contamination : "auto" or float in (0, 1), default="auto"
+        The share of the pixels to flag.
+    zero : {"auto", "missing", "valid"}, default="auto"
+        What 0 means; see `read_map`.
+    step : int or "auto", default="auto"
+        Score one pixel of step times step. "auto" scores at most 250,000 pixels.
+    min_area : int, default=20
+        Connected parts with fewer pixels are not listed as defects.
+    n_jobs, random_state, verbose
+        As in `LocalPreferenceIsolationForest`.
+
+    Returns
+    -------
+    SurfaceResult
+        Scores and defects.
+
+    Examples
+    --------
+    >>> v, u = np.mgrid[:40, :50]
+    >>> height = 0.3 * u + 0.1 * np.random.default_rng(0).normal(size=(40, 50))
+    >>> height[10:18, 20:30] += 3
+    >>> round(inspect_surface(height, random_state=0).defects[0].depth)
+    3
+    """
+    check_integer("min_area", min_area, 1)
+    known = _masked(np.asarray(values), zero, "values")
+    step = _step(known, step)
+    grid = known[step // 2 :: step, step // 2 :: step]
+    v, u = np.nonzero(~np.isnan(grid))
+    if len(v) < _MIN_PIXELS:
+        raise ValueError(
+            f"the map has {len(v)} valid pixels on a grid of step {step}, at least {_MIN_PIXELS} "
+            "are needed; NaN is missing, and so is 0 in whole numbers unless zero='valid'."
+        )
+    rows = np.column_stack([step // 2 + step * u, step // 2 + step * v, grid[v, u]]).astype(float)
+    detector = LocalPreferenceIsolationForest(
+        family, window=window, coordinates=[0, 1], sigma=sigma, min_share=_MIN_SHARE,
+        contamination=contamination, n_jobs=n_jobs, random_state=random_state, verbose=verbose,
+    ).fit(rows)  # fmt: skip
+    coarse = np.full(grid.shape, np.nan)
+    coarse[v, u] = detector.anomaly_score(rows)
+    scores = _enlarged(coarse, step, known)
+    flagged = np.nan_to_num(scores, nan=-1.0) > detector.threshold_
+    defects = _defects(known, scores, flagged, step)
+    large = [each for each in defects if each.area >= min_area]
+    smaller = len(defects) - len(large)
+    return SurfaceResult(known, scores, flagged, large, smaller, step, detector)
+
+
+def _step(values: Floats, step: int | str) -> int:
+    if not isinstance(step, str):
+        return check_integer("step", step, 1, "step='auto' scores at most 250,000 pixels.")
+    check_choice("step", step, ["auto"])
+    valid = int(np.sum(~np.isnan(values)))
+    return max(1, int(np.ceil(np.sqrt(valid / _SCORED))))
+
+
+def _enlarged(coarse: Floats, step: int, values: Floats) -> Floats:
+    """The scores of all pixels: those of the cell of the grid that they are in."""
+    h, w = values.shape
+    rows = np.minimum(np.arange(h) // step, coarse.shape[0] - 1)
+    columns = np.minimum(np.arange(w) // step, coarse.shape[1] - 1)
+    scores = coarse[np.ix_(rows, columns)]
+    scores[np.isnan(values)] = np.nan
+    return np.asarray(scores)
+
+
+def _defects(values: Floats, scores: Floats, flagged: Bools, step: int) -> list[Defect]:
+    """The connected parts of the flagged pixels, the largest first."""
+    parts, _ = ndimage.label(flagged, _EIGHT)
+    found = []
+    for k, (rows, columns) in enumerate(ndimage.find_objects(parts), start=1):
+        reach = _RING * step
+        near = tuple(
+            slice(max(0, each.start - reach), each.stop + reach) for each in (rows, columns)
+        )
+        inside = parts[near] == k
+        area = int(inside.sum())
+        depth = _depth(values[near], inside, flagged[near], reach)
+        box = (columns.start, rows.start, columns.stop, rows.stop)
+        found.append(Defect(area, depth, box, float(scores[near][inside].mean())))
+    return sorted(found, key=lambda each: (-each.area, each.box))
+
+
+def _depth(values: Floats, inside: Bools, flagged: Bools, reach: int) -> float:
+    """The median height of a part over the plane through the pixels around it."""
+    ring = ndimage.binary_dilation(inside, _EIGHT, reach) & ~flagged & ~np.isnan(values)
+    v, u = np.nonzero(ring)
+    if len(v) < 3:
+        return float("nan")
+    A = np.column_stack([u, v, np.ones(len(v))])
+    plane, *_ = np.linalg.lstsq(A, values[ring], rcond=None)
+    v, u = np.nonzero(inside)
+    return float(np.median(values[inside] - np.column_stack([u, v, np.ones(len(v))]) @ plane))

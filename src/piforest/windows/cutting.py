@@ -1,0 +1,137 @@
+"""Which windows: the columns that they are cut from, and their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._random import Stream
+from .._validation import is_real
+from ..protocols import Floats, Ints
+from .fit import Cut, WindowParameters
+from .tiling import Tiling
+
+Columns = Sequence[int | str] | int | str | None
+
+# "auto" halves the window at most three times, while the windows of a size have on average this
+# many rows for each point of a minimal sample. With fewer, the noise is underestimated.
+_MAX_SIZES, _ROWS_PER_SAMPLE_POINT = 4, 64
+# Windows of all sizes together. Each takes about 0.05 CPU seconds and 0.5 MB.
+MAX_WINDOWS = 2048
+_MAX_COORDINATES = 4
+DEFAULT_COORDINATES = 3
+"""of the first columns"""
+
+
+def check_overlap(value: object) -> float:
+    if not (isinstance(value, (int, float, np.number)) and 0 <= float(value) <= 0.75):
+        raise ValueError(
+            f"overlap must be from 0 to 0.75, the share of its side that a window has in common "
+            f"with the next, got {value!r}. 0.5 is the default."
+        )
+    return float(value)
+
+
+def check_sides(window: object) -> list[float] | None:
+    """The sides of windows, from large to small; None for "auto"."""
+    if isinstance(window, str) and window == "auto":
+        return None
+    sides: Any = [window] if is_real(window) else window
+    valid = isinstance(sides, (Sequence, np.ndarray)) and not isinstance(sides, str) and len(sides)
+    if not valid or not all(is_real(each) and 0 < each < np.inf for each in sides):
+        raise ValueError(
+            "window must be 'auto', the side of the windows in the units of the coordinates, or a "
+            f"list of several sides; got {window!r}."
+        )
+    return sorted({float(each) for each in sides}, reverse=True)
+
+
+def columns_of(parameter: str, value: Columns, d: int, names: Sequence[str] | None) -> Ints:
+    """The numbers of columns given by number or by name; all if None."""
+    if value is None:
+        return np.arange(d)
+    known = [] if names is None else [str(name) for name in names]
+    given = [value] if isinstance(value, (str, int, np.integer)) else list(value)
+    numbers = []
+    for each in given:
+        if isinstance(each, str) and each in known:
+            numbers.append(known.index(each))
+        elif isinstance(each, (int, np.integer)) and not isinstance(each, bool) and -d <= each < d:
+            numbers.append(int(each) % d)
+        else:
+            names_or_numbers = f"names ({', '.join(known)}) or numbers" if known else "numbers"
+            raise ValueError(
+                f"{parameter} must be {names_or_numbers} of the {d} columns of X, got {each!r}."
+            )
+    if not numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(f"{parameter} must be different columns, at least one; got {value!r}.")
+    return np.array(numbers)
+
+
+def cut_windows(
+    positions: Floats,
+    sides: list[float] | None,
+    overlap: float,
+    parameters: WindowParameters,
+    n_features: int,
+    stream: Stream,
+) -> list[Cut]:
+    """The windows of all sizes. `sides`: None to choose them from the number of rows."""
+    if positions.shape[1] > _MAX_COORDINATES:
+        raise ValueError(
+            f"windows over {positions.shape[1]} columns are too many, at most {_MAX_COORDINATES}; "
+            "pass coordinates, the columns of the position or the time."
+        )
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    if sides is not None:
+        return _given_windows(positions, sides, overlap, parameters.least_rows(n_features), stream)
+    longest = float(np.max(high - low))
+    cuts: list[Cut] = []
+    for size in range(_MAX_SIZES):
+        tiling = Tiling.over(low, high, (longest or 1.0) * 2.0**-size, overlap)
+        cut = _cut(tiling, positions, stream, size)
+        total = sum(len(each.found.windows) for each in [*cuts, cut])
+        enough = _ROWS_PER_SAMPLE_POINT * parameters.sample_size(n_features)
+        # The windows of a size together hold each row several times; so weigh by rows.
+        n_rows = cut.found.n_rows
+        typical = float(np.sum(n_rows**2) / np.sum(n_rows))
+        if cuts and (typical < enough or total > MAX_WINDOWS or longest == 0):
+            break
+        cuts.append(cut)
+    return cuts
+
+
+def _given_windows(
+    positions: Floats, sides: list[float], overlap: float, least: int, stream: Stream
+) -> list[Cut]:
+    """Windows of the given sides, and one that holds all rows, for rows that no other holds."""
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    tilings = [Tiling.over(low, high, side, overlap) for side in sides]
+    cuts = [_cut(tiling, positions, stream, size + 1) for size, tiling in enumerate(tilings)]
+    _check_given(cuts, least)
+    if len(cuts[0].found.windows) == 1:
+        return cuts
+    whole = Tiling.over(low, high, float(np.max(high - low)), overlap)
+    return [replace(_cut(whole, positions, stream, 0), fallback=True), *cuts]
+
+
+def _cut(tiling: Tiling, positions: Floats, stream: Stream, size: int) -> Cut:
+    return Cut.of(tiling, positions, stream.child("cut", size))
+
+
+def _check_given(cuts: list[Cut], least: int) -> None:
+    total = sum(len(cut.found.windows) for cut in cuts)
+    if total > MAX_WINDOWS:
+        raise ValueError(
+            f"window={[cut.tiling.side for cut in cuts]} makes {total} windows, at most "
+            f"{MAX_WINDOWS} are possible; use larger windows or less overlap."
+        )
+    fullest = max(int(cut.found.n_rows.max()) for cut in cuts)
+    if fullest < least:
+        raise ValueError(
+            f"window={[cut.tiling.side for cut in cuts]}: no window has the {least} rows that a "
+            f"detector needs, the fullest has {fullest}. Use larger windows, or window='auto'."
+        )

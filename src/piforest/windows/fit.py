@@ -1,0 +1,248 @@
+"""Fit a detector in each window, with one sigma for all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._random import Stream, choose, subset
+from .._threads import in_threads
+from .._validation import NoModels, check_family_fits
+from ..bands import least_ratio
+from ..engines.cpu import CpuEngine
+from ..fitted import FittedEmbedding, TrainingRows
+from ..fitted.state import SigmaSource
+from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
+from ..fitting.refinement import Steps
+from ..membership import sample_membership
+from ..protocols import Floats, Ints
+from ..structures import Structure
+from .fitted import FittedWindows, Window
+from .tiling import Occupied, Tiling, occupied
+
+# Rows of a window that models are drawn from and measured on: more hardly change the bands.
+WINDOW_ROWS = 2048
+# A window needs this many rows for each point of a minimal sample.
+ROWS_PER_SAMPLE_POINT = 10
+# The windows of the smallest size that sigma is taken from, and the models for that.
+_SIGMA_WINDOWS, _SIGMA_MODELS = 64, 300
+
+
+@dataclass(frozen=True)
+class WindowParameters:
+    """What all windows have in common."""
+
+    embedding: EmbeddingParameters
+    forest: ForestParameters
+    min_share: float
+    """models whose bands hold a smaller share of the rows of a window are left out"""
+    n_jobs: int | None
+
+    def least_rows(self, d: int) -> int:
+        """The number of rows that a window needs."""
+        return ROWS_PER_SAMPLE_POINT * self.sample_size(d)
+
+    def sample_size(self, d: int) -> int:
+        """The size of the largest minimal sample."""
+        return max(family.sample_size(d) for family in self.embedding.only)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The windows of one size, before they are fitted."""
+
+    tiling: Tiling
+    found: Occupied
+    fallback: bool = False
+    """whether it only counts for rows that no other window holds"""
+
+    @classmethod
+    def of(cls, tiling: Tiling, positions: Floats, stream: Stream) -> Cut:
+        return cls(tiling, occupied(tiling, positions, WINDOW_ROWS, stream.child("rows")))
+
+    def with_rows(self, least: int) -> list[int]:
+        """The positions in `found` of the windows with at least so many rows."""
+        return [int(at) for at in np.flatnonzero(self.found.n_rows >= least)]
+
+
+def fit_windows(
+    X: Floats,
+    coordinates: Ints,
+    features: Ints,
+    cuts: Sequence[Cut],
+    parameters: WindowParameters,
+    stream: Stream,
+) -> FittedWindows:
+    """Fit the windows with enough rows, in threads; the fullest one if none has enough."""
+    for family in parameters.embedding.only:
+        check_family_fits(family, X[:, features])
+    least = parameters.least_rows(len(features))
+    tasks = [(size, at) for size, cut in enumerate(cuts) for at in cut.with_rows(least)]
+    tasks = tasks or [(0, int(np.argmax(cuts[0].found.n_rows)))]
+    fit = _Fit(X, features, list(cuts), parameters, stream, len(tasks))
+    with warnings.catch_warnings():
+        # Each window would warn of its own sigma; the diagnosis speaks for all.
+        warnings.filterwarnings("ignore", message="(sigma=|no structure of family)")
+        sigma, source = fit.one_sigma(tasks)
+        windows = fit.windows(tasks, sigma)
+    n_occupied = sum(len(cut.found.windows) for cut in cuts)
+    return FittedWindows(
+        coordinates, features, tuple(cut.tiling for cut in cuts), tuple(windows), sigma, source,
+        stream.key, len(X), n_occupied - len(windows), X[subset(stream, len(X))],
+    )  # fmt: skip
+
+
+class _Fit:
+    """Fits windows of X."""
+
+    def __init__(
+        self,
+        X: Floats,
+        features: Ints,
+        cuts: list[Cut],
+        parameters: WindowParameters,
+        stream: Stream,
+        n_windows: int,
+    ) -> None:
+        self.X, self.features, self.cuts = X, features, cuts
+        self.found = [cut.found for cut in cuts]
+        self.parameters, self.stream, self.n_windows = parameters, stream, n_windows
+        self.backend = CpuEngine(None)
+
+    def one_sigma(self, tasks: list[tuple[int, int]]) -> tuple[float, SigmaSource]:
+        """The median of the noise in the windows of the smallest size, in which structures are the
+        straightest, weighted by the evidence of their best bands."""
+        embedding = self.parameters.embedding
+        if embedding.sigma is not None:
+            return embedding.sigma, "given"
+        quick = replace(
+            embedding, n_models=_SIGMA_MODELS, scale="per_model", steps=Steps(False, False, False)
+        )
+        # A larger size if no window of a smaller one has a structure.
+        for size in range(len(self.found) - 1, -1, -1):
+            here = [task for task in tasks if task[0] == size]
+            chosen = choose(self.stream.child("sigma", size), len(here), _SIGMA_WINDOWS)
+            some = [(*here[k], quick) for k in chosen.tolist()]
+            fitted = in_threads(self._embedding, some, self.parameters.n_jobs, len(some))
+            known = [
+                (each.sigma, max(float(bands.ratio.max()) for bands in each.bands))
+                for each in fitted
+                if each is not None and each.sigma_source == "estimated" and each.bands
+            ]
+            if known:
+                return _weighted_median(known), "estimated"
+        return float("nan"), "guessed"
+
+    def windows(self, tasks: list[tuple[int, int]], sigma: float) -> list[Window]:
+        """The windows that have models; an error if none has."""
+        embedding = self.parameters.embedding
+        if np.isfinite(sigma):
+            embedding = replace(embedding, sigma=sigma)
+        arguments = ((size, at, embedding) for size, at in tasks)
+        fitted = list(in_threads(self._window, arguments, self.parameters.n_jobs, len(tasks)))
+        kept = [each for each in fitted if each is not None]
+        if not kept:
+            self._fit_embedding(*tasks[0], embedding)  # raises the reason
+        return kept
+
+    def _rows(self, size: int, at: int) -> TrainingRows:
+        return TrainingRows(self.X[np.ix_(self.found[size].rows[at], self.features)])
+
+    def _stream(self, size: int, at: int) -> Stream:
+        return self.stream.child("window", size, int(self.found[size].windows[at]))
+
+    def _fit_embedding(
+        self, size: int, at: int, parameters: EmbeddingParameters
+    ) -> FittedEmbedding:
+        rows, stream = self._rows(size, at), self._stream(size, at)
+        return fit_embedding(rows, parameters, self.backend, stream, rows.subset(stream))[0]
+
+    def _embedding(
+        self, size: int, at: int, parameters: EmbeddingParameters
+    ) -> FittedEmbedding | None:
+        """The models of a window; None if its rows determine none, such as equal rows, or if the
+        family rejects them, such as a target that is constant there."""
+        rows = self._rows(size, at).X
+        for family in parameters.only:
+            if hasattr(family, "reason_to_reject") and family.reason_to_reject(rows) is not None:
+                return None
+        try:
+            return self._fit_embedding(size, at, parameters)
+        except NoModels:
+            return None
+
+    def _window(self, size: int, at: int, parameters: EmbeddingParameters) -> Window | None:
+        every = self._embedding(size, at, parameters)
+        if every is None:
+            return None
+        found, rows, stream = self.found[size], self._rows(size, at), self._stream(size, at)
+        embedding = with_large_models(every, self.parameters.min_share * len(rows))
+        fitted = fit_forest(rows, self.parameters.forest, self.backend, stream, embedding)
+        explained = self._explained(embedding, fitted.points)
+        structure = _largest(every, rows.X, found.rows[at])
+        limit = least_ratio(self.n_windows * every.n_models)
+        return Window(
+            size, int(found.windows[at]), int(found.n_rows[at]), replace(fitted, subset=None),
+            explained=0.0 if self.cuts[size].fallback else explained,
+            structure=structure,
+            significant=structure is not None and structure.log_ratio > limit,
+        )  # fmt: skip
+
+    def _explained(self, embedding: FittedEmbedding, X: Floats) -> float:
+        """The share of the rows within three sigmas of as many models as structures of the least
+        share fit into a window, chosen greedily. Of all models together it would be near 1."""
+        preferences = embedding.preferences.rows_of(X)
+        near = np.zeros((len(X), embedding.n_models), bool)
+        near[np.repeat(np.arange(len(X)), preferences.counts), preferences.indices] = True
+        left = np.ones(len(X), bool)
+        # With a least share of a half there is one majority.
+        for _ in range(max(1, int(np.ceil(1 / max(self.parameters.min_share, 0.01))) - 1)):
+            best = int(np.argmax(near[left].sum(axis=0)))
+            left &= ~near[:, best]
+        return 1 - float(np.mean(left))
+
+
+def with_large_models(embedding: FittedEmbedding, support: float) -> FittedEmbedding:
+    """The models whose bands hold at least `support` rows, or half as many as the largest band if
+    none does: a window is judged by structures of its own size, smaller windows by smaller ones."""
+    if embedding.bands is None:
+        return embedding
+    counts = [_supports(bands.ratio, bands.gain) for bands in embedding.bands]
+    largest = max(float(each.max()) for each in counts)
+    limit = support if largest >= support else largest / 2
+    kept = [np.flatnonzero(each >= limit) for each in counts]
+    if largest == 0 or not all(map(len, kept)):
+        return embedding
+    models = tuple(part.take(each) for part, each in zip(embedding.models, kept))
+    membership = None if embedding.membership is None else sample_membership(list(models))
+    return replace(embedding, models=models, membership=membership, bands=None)
+
+
+def _supports(ratio: Floats, gain: Floats) -> Floats:
+    """(m,) the number of points in the band of each model; 0 for bands without evidence."""
+    return np.asarray(np.divide(ratio, gain, out=np.zeros(len(gain)), where=gain > 0))
+
+
+def _largest(embedding: FittedEmbedding, X: Floats, numbers: Ints) -> Structure | None:
+    """The model with the most points in its band as a structure; numbers: of the rows of X."""
+    if embedding.bands is None:
+        return None
+    counts = [_supports(bands.ratio, bands.gain) for bands in embedding.bands]
+    k = int(np.argmax([each.max() for each in counts]))
+    at, models, bands = int(np.argmax(counts[k])), embedding.models[k], embedding.bands[k]
+    if not counts[k][at] > 0:
+        return None
+    width = float(bands.half_width[at])
+    found = Structure(
+        models.family, models.params[at], width, float(bands.ratio[at]), numbers[:0], width / 2
+    )
+    inside = np.flatnonzero(found.residuals(X) <= width)
+    return found.with_noise(X, inside).with_members(numbers[inside])
+
+
+def _weighted_median(known: list[tuple[float, float]]) -> float:
+    values, weights = np.array(sorted(known)).T
+    return float(values[np.searchsorted(np.cumsum(weights), weights.sum() / 2)])
