@@ -8,6 +8,7 @@ The public names are imported when they are first used, so that
 - `PreferenceEmbedding`: points to sparse preferences, a transformer
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
 - `RejectAnomalies`: drops anomalous rows inside a pipeline
+- `propose_families`: which family the structures of the data belong to
 - `estimate_sigma`: the noise of the structures of a family
 - `load`: a detector from the file that it was saved to
 
@@ -44,6 +45,8 @@ __all__ = [
     "models",
     "plots",
     "preferences",
+    "proposals",
+    "propose_families",
     "protocols",
     "report",
     "sampling",
@@ -60,6 +63,7 @@ _OBJECTS = {
     "VoronoiForest": "estimators",
     "estimate_sigma": "bands",
     "load": "estimators",
+    "propose_families": "proposals",
 }
 
 if TYPE_CHECKING:
@@ -77,6 +81,7 @@ if TYPE_CHECKING:
         models,
         plots,
         preferences,
+        proposals,
         protocols,
         report,
         sampling,
@@ -92,6 +97,7 @@ if TYPE_CHECKING:
         VoronoiForest,
         load,
     )
+    from .proposals import propose_families
 
 
 def __getattr__(name: str) -> Any:

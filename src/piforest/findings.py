@@ -122,6 +122,10 @@ class Findings:
         check_enough_rows(len(rows))
         return self._vote_threshold(backend, rows, scores)
 
+    def expect_no_structure(self) -> None:
+        """Take it as known that no structure is in the data."""
+        self._greedy, self._structures = [], []
+
     def found_structure(self, backend: Backend, tables: Tables | None = None) -> bool:
         """Whether any structure is significant in the pool."""
         if self._greedy is None:

@@ -13,7 +13,7 @@ from .._tensors import match_input_type, to_numpy
 from ..diagnosis import Finding
 from ..explain import Explanation, explanations
 from ..fitted import FittedEmbedding
-from ..protocols import Floats
+from ..protocols import Floats, ModelFamily
 from ..structures import Structure, weighted_sigma
 from ..typing import RowsLike
 from .detector import Detector
@@ -44,6 +44,12 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         Equal points count once, and so do matches that share a point of an image.
         """
         return self._findings().found_structure(self._engine().backend)
+
+    @property
+    def family_(self) -> ModelFamily | list[ModelFamily]:
+        """The family of the models, or several: as given, or as chosen by family="auto"."""
+        families = [models.family for models in self._embedding().models]
+        return families[0] if len(families) == 1 else families
 
     @property
     def diagnosis_(self) -> list[Finding]:
