@@ -59,6 +59,8 @@ class Findings:
         self._threshold: float | None = None
         self._greedy: list[Structure] | None = None
         self._structures: list[Structure] | None = None
+        self.better_family: list[Finding] | None = None
+        """set on first use by the detector"""
         self._agreement = 1.0
         self._diagnosis: list[Finding] | None = None
 

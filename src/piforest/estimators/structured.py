@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from .. import labels
+from .._random import Stream
 from .._tensors import match_input_type, to_numpy
 from ..diagnosis import Finding
 from ..explain import Explanation, explanations
@@ -58,11 +59,30 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         Each finding has a code, a sentence and a way out; see `piforest.diagnosis.Finding`. It is
         computed on first use.
         """
-        return self._findings().diagnosis(
+        found = self._findings().diagnosis(
             self._engine().backend,
             names=getattr(self, "feature_names_in_", None),
             steps=getattr(self, "resolution_", None),
         )
+        return [*self._better_family(), *found]
+
+    def _better_family(self) -> list[Finding]:
+        """A finding if the family that was named is clearly beaten by another.
+
+        Families are compared only if the named one explains less than half of the points.
+        """
+        findings = self._findings()
+        if findings.better_family is None:
+            findings.better_family = []
+            explained = sum(each.support for each in self.structures_)
+            family, named = self.family_, getattr(self, "proposals_", None) is None
+            if named and not isinstance(family, list) and 2 * explained < len(self.fitted_.subset):
+                from ..proposals import better_family
+
+                names = getattr(self, "feature_names_in_", None)
+                stream = Stream(self.fitted_.key).child("better family")
+                findings.better_family = better_family(self.fitted_.points, names, family, stream)
+        return findings.better_family
 
     @property
     def structures_(self) -> list[Structure]:

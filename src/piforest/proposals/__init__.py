@@ -6,7 +6,16 @@
 'circle'
 """
 
-from .propose import propose, propose_families
+from .better import better_family
+from .propose import compared_rows, propose, propose_families
 from .values import Proposal, Proposals, family_text
 
-__all__ = ["Proposal", "Proposals", "family_text", "propose", "propose_families"]
+__all__ = [
+    "Proposal",
+    "Proposals",
+    "better_family",
+    "compared_rows",
+    "family_text",
+    "propose",
+    "propose_families",
+]

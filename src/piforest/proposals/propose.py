@@ -92,7 +92,7 @@ def propose(
 ) -> Proposals:
     """`propose_families` for validated rows with the names of their columns."""
     given = None if families is None else given_candidates(families, X)
-    rows = X[choose(stream.child("rows"), len(X), max_rows)]
+    rows = compared_rows(X, stream, max_rows)
     tried = candidates_for(rows, names) if given is None else given
     fitting = _fitting(tried.families, rows, strict=given is not None)
     # In six dimensions, few null rows are near a map.
@@ -103,6 +103,11 @@ def propose(
         for number, family in fitting.items()
     }
     return _ranked(tried, rows, null, fitting, found, stream.child("maps"))
+
+
+def compared_rows(X: Floats, stream: Stream, max_rows: int = _ROWS) -> Floats:
+    """The rows of X that `propose` looks at; the members of its structures number these."""
+    return X[choose(stream.child("rows"), len(X), max_rows)]
 
 
 def _fitting(families: Sequence[ModelFamily], X: Floats, *, strict: bool) -> dict[int, ModelFamily]:
