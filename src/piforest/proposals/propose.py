@@ -25,6 +25,8 @@ _ROWS = 1000
 _NULL, _NULL_OF_CLOUDS = 8000, 30_000
 # The relative error of the evidence of maps of clouds, few null rows being near them.
 _ERROR = 0.03
+# The share of the best evidence that suffices for a family with fewer parameters.
+_NEARLY = 0.8
 # The least evidence in nats, and for each row: below it, chance or the shape of a cloud explains
 # as much.
 _LEAST, _LEAST_PER_ROW = 10.0, 0.05
@@ -98,11 +100,13 @@ def propose(
     # In six dimensions, few null rows are near a map.
     n_null = _NULL_OF_CLOUDS if tried.kind == "matches of clouds" else _NULL
     null = tried.null(rows, n_null, stream.child("null"))
-    found = {
-        number: find_described(family, rows, null, stream.child("family", number))
-        for number, family in fitting.items()
-    }
-    return _ranked(tried, rows, null, fitting, found, stream.child("maps"))
+    # Models that overflow far from their sample explain nothing there.
+    with np.errstate(all="ignore"):
+        found = {
+            number: find_described(family, rows, null, stream.child("family", number))
+            for number, family in fitting.items()
+        }
+        return _ranked(tried, rows, null, fitting, found, stream.child("maps"))
 
 
 def compared_rows(X: Floats, stream: Stream, max_rows: int = _ROWS) -> Floats:
@@ -157,6 +161,8 @@ def _ranked(
                 if len(kinds) > 1 or each.families[0] is not families[kinds[0]]
             ]
             rows = [_proposal(tuple(families[k] for k in kinds), both, X, ""), *kept]
+    if claims and tried.kind in ("points", "oriented points", "table"):
+        rows = _simple_enough(rows, n, d)
     if not claims:
         rows.sort(key=lambda each: price(each.families[0], n, d))
     return Proposals(tuple(rows), claims, tried.kind, tried.reason, n)
@@ -175,6 +181,21 @@ def _simpler_first(
     close = [k for k in order if single[k].evidence >= (1 - _ERROR) * best]
     first = min(close, key=lambda k: price(families[k], n, d))
     return [first, *(k for k in order if k != first)]
+
+
+def _simple_enough(rows: list[Proposal], n: int, d: int) -> list[Proposal]:
+    """The rows of the table with the cheapest family first that explains nearly as much as the
+    best: no real structure has its shape exactly, and more parameters follow any deviation."""
+    best = rows[0]
+    least = min(price(each, n, d) for each in best.families)
+    cheap = [
+        each
+        for each in rows
+        if max(price(family, n, d) for family in each.families) < least
+        and each.evidence >= _NEARLY * best.evidence
+    ]
+    first = min(cheap, key=lambda each: price(each.families[0], n, d), default=best)
+    return [first, *(each for each in rows if each is not first)]
 
 
 def _claims(description: Description, n: int) -> bool:
