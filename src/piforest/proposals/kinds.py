@@ -13,7 +13,7 @@ _ADDS = 0.08
 _EACH_KIND = 0.12
 # A cheaper family may have less evidence for one structure by this many nats, the error of the fit,
 # and by this share: real walls and floors are not flat up to the noise.
-_TOLERANCE, _RELATIVE_TOLERANCE = 2.0, 0.15
+_TOLERANCE, _RELATIVE_TOLERANCE = 2.0, 0.05
 
 
 def by_kind(

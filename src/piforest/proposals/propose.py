@@ -24,7 +24,7 @@ from .values import Proposal, Proposals, family_text
 _ROWS = 1000
 _NULL, _NULL_OF_CLOUDS = 8000, 30_000
 # The relative error of the evidence of maps of clouds, few null rows being near them.
-_ERROR = 0.03
+_ERROR = 0.1
 # The share of the best evidence that suffices for a family with fewer parameters.
 _NEARLY = 0.8
 # The least evidence in nats, and for each row: below it, chance or the shape of a cloud explains
