@@ -43,8 +43,8 @@ bench-peers: .venv/.setup  ## precision, recall and CPU time beside OpenCV, Pose
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[vision,peers]'
 	$(BIN)/python benchmarks/peers.py $(if $(ONLY),--only "$(ONLY)")
 
-clean:  ## remove the environment and all caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+clean:  ## remove the environments and all caches
+	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -73,3 +73,29 @@ mutants: .venv/.setup  ## MUTANTS faults in each part of the core (0: all; ONLY=
 .PHONY: load
 load: .venv/.setup  ## what takes minutes or gigabytes: ten million rows, a thousand columns, a cold cache
 	$(BIN)/python -m pytest -s tests/load/load_*.py
+
+.PHONY: dist test-wheel test-oldest test-newest
+dist: .venv/.setup  ## build the wheel and the source distribution, and check both
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+
+# Each of these has an environment of its own. Tests of the wheel run where `src` is not on the path.
+test-wheel:  ## install the wheel of `make dist` alone, then with its extras, and run the quick tests
+	rm -rf .venv-wheel && $(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd / && $(CURDIR)/.venv-wheel/bin/piforest demo --no-picture
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[all,test]"
+	.venv-wheel/bin/python -m pytest -n auto -q -m "not slow" tests
+
+test-oldest:  ## the quick tests with the lowest versions of the core dependencies
+	rm -rf .venv-oldest && $(PYTHON) -m venv .venv-oldest
+	$(PYTHON) tools/lowest_versions.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt -e '.[all,test]'
+	.venv-oldest/bin/python -m pytest -n auto -q -m "not slow" tests
+
+test-newest:  ## the quick tests with the newest versions of all dependencies, pre-releases included
+	rm -rf .venv-newest && $(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --pre -e '.[all,test]'
+	.venv-newest/bin/python -m pytest -n auto -q -m "not slow" tests

@@ -342,8 +342,12 @@ def _mutate_header(rng, header):
 def _mutate_array(rng, array):
     kind = int(rng.integers(8))
     flat = array.reshape(-1)
+    if kind <= 2 and flat.size and array.dtype.kind == "b":
+        at = int(rng.integers(flat.size))
+        flat[at] = not flat[at]
+        return flat.reshape(array.shape)
     if (
-        kind <= 2 and flat.size and array.dtype.kind in "biuf"
+        kind <= 2 and flat.size and array.dtype.kind in "iuf"
     ):  # the first value that is wrong, not a far one
         at = int(rng.integers(flat.size)) if rng.random() < 0.5 else pick(rng, (0, flat.size - 1))
         near = [flat[at] + 1, flat[at] - 1, -flat[at] - 1, 0, flat.max() + 1, flat.min() - 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from ..forest import PooledForest
 from ..protocols import Floats
 from ..typing import ContaminationLike, FamilyLike, RowsLike
 from .ranking import RankingScore
+
+if TYPE_CHECKING:
+    from ..report import Report, ReportOptions
 
 # Rows of a memory map that are read and validated at a time.
 _MAPPED_ROWS = 65_536
@@ -272,6 +275,34 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             subset_scores=findings.subset_scores(self._engine().backend),
         )
         save_model(path, stored)
+
+    def report(self, X: RowsLike, **options: Unpack[ReportOptions]) -> Report:
+        """The results for the rows of X as an interactive page, which a notebook shows in place.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The rows to show.
+        **options : dict
+            The options of `piforest.report.write_report`, such as names and title.
+
+        Returns
+        -------
+        Report
+            `save(path)` writes the page to a file.
+
+        Examples
+        --------
+        >>> from piforest import PreferenceIsolationForest
+        >>> from piforest.datasets import make_lines
+        >>> X = make_lines(3, random_state=0).data
+        >>> report = PreferenceIsolationForest("line", random_state=0).fit(X).report(X)
+        >>> "<!doctype html>" in report.page
+        True
+        """
+        from ..report import make_report
+
+        return make_report(self, X, **options)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, family: FamilyLike | None = None) -> Self:

@@ -21,6 +21,7 @@ from ._refits import Frame
 # The smallest pivot of the equations, for features scaled to [-1, 1] within the sample. Below it
 # the sample is degenerate: a record occurs twice, or the features are collinear.
 SINGULAR = 1e-7
+_OUTLINE_POINTS, _NET = 60, 7
 
 
 class _Law(Family):
@@ -113,6 +114,29 @@ class _Law(Family):
         # The residual is infinite if the prediction overflows.
         return xp.where(deviation >= 0, deviation, inf)
 
+    def predicted(self, X: Floats, params: Floats) -> Floats:
+        """(n,) the target of rows (n, d) that one model (p,) predicts from the other columns."""
+        features = np.delete(X, self._column, axis=1)
+        f = features.shape[1]
+        t = (features - params[:f]) / params[f : 2 * f]
+        terms = np.stack([t[:, term].prod(axis=1) for term in _terms(f, self.degree)], axis=1)
+        return np.asarray(params[2 * f] + terms @ params[2 * f + 1 :])
+
+    def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
+        """The graph of a function of one feature, or a net on that of two; nothing for more."""
+        target, d = self._column % len(low), len(low)
+        features = np.delete(np.arange(d), target)
+        if d > 3:
+            return []
+        lines = []
+        for along in features:
+            for share in np.linspace(0, 1, _NET) if d == 3 else [0.0]:
+                line = np.tile(low + share * (high - low), (_OUTLINE_POINTS, 1))
+                line[:, along] = np.linspace(low[along], high[along], _OUTLINE_POINTS)
+                line[:, target] = self.predicted(line, params)
+                lines += _runs_inside(line, target, low[target], high[target])
+        return lines
+
     def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
         """The features, if there are at most two."""
         target = self._column % len(x)
@@ -201,6 +225,13 @@ class LinearRegression(_Law):
         centres, widths, y0, c = np.split(params, [f, 2 * f, 2 * f + 1], axis=1)
         slopes = c[:, 1:] / widths
         return np.column_stack([slopes, y0[:, 0] + c[:, 0] - np.sum(slopes * centres, axis=1)])
+
+
+def _runs_inside(line: Floats, target: int, low: float, high: float) -> list[Floats]:
+    """The parts of a line (n, d) whose target is between low and high."""
+    inside = (line[:, target] >= low) & (line[:, target] <= high)
+    parts = np.split(np.arange(len(line)), np.flatnonzero(np.diff(inside)) + 1)
+    return [line[part] for part in parts if inside[part[0]] and len(part) > 1]
 
 
 def _reason_to_reject(X: Floats, target: int, degree: int) -> str | None:

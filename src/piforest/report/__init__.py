@@ -1,5 +1,5 @@
 """The report: one self-contained HTML file with points, threshold and structures."""
 
-from .write import write_report
+from .write import Report, ReportOptions, make_report, write_report
 
-__all__ = ["write_report"]
+__all__ = ["Report", "ReportOptions", "make_report", "write_report"]

@@ -239,8 +239,8 @@ def settings(content: Content, command: str) -> str:
     if detector.threshold_source_ == "given":
         code += f".set_threshold({content.threshold!r})"
     lines = [
-        _code("Command", command) if command else "",
-        _code("In Python", code),
+        _code("Command", command, "command") if command else "",
+        _code("In Python", code, "code"),
         "<h3>Parameters</h3>",
         _pairs({name: _stable(repr(v)) for name, v in detector.get_params(deep=False).items()}),
         "<h3>Versions</h3>",
@@ -251,8 +251,9 @@ def settings(content: Content, command: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _code(name: str, text: str) -> str:
-    return f'<h3>{name}</h3><pre tabindex="0"><code>{escape(text)}</code></pre>'
+def _code(name: str, text: str, identifier: str) -> str:
+    """A block of code, which the script keeps in step with the threshold."""
+    return f'<h3>{name}</h3><pre tabindex="0"><code id="{identifier}">{escape(text)}</code></pre>'
 
 
 def _stable(text: str) -> str:

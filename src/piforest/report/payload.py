@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..families import layout_of
 from ..protocols import Floats
 from ..structures import REACH, Structure, relative_distances
+from .axes import Law, law_of, telling_columns
 from .columns import column, counts, encode, numbers
 from .content import Content
 from .images import image_data
@@ -25,6 +27,7 @@ _STEPS = 1000
 
 def payload(content: Content, source: str) -> str:
     """JSON without characters that are markup in HTML."""
+    law = law_of(content)
     data = {
         "total": len(content.X),
         "noun": content.noun,
@@ -32,12 +35,14 @@ def payload(content: Content, source: str) -> str:
         "scores": numbers(content.scores[content.shown]),
         "rows": numbers(content.rows[content.shown].astype(np.float64)),
         "thresholds": threshold_table(content.scores, content.threshold),
-        "view": _view(content),
+        "view": _view(content, law),
+        "derived": [] if law is None else [_prediction(content, law)],
         "structures": _structures(content),
         "images": [image_data(image) for image in content.images],
         "stem": file_stem(source),
-        # In sigmas; a half-width is two.
-        "reach": 2 * REACH,
+        "unit": distance_unit(content),
+        # In half-widths.
+        "reach": REACH,
         **_nearest(content),
     }
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -68,16 +73,40 @@ def threshold_table(scores: Floats, threshold: float) -> dict[str, Any]:
     }
 
 
-def _view(content: Content) -> dict[str, Any]:
-    """The initial view, and whether its axes have equal units."""
+def _prediction(content: Content, law: Law) -> dict[str, Any]:
+    """The prediction of the target as a column."""
+    name = f"predicted {content.names[law.target]}"
+    return column(name, np.where(np.isfinite(law.predicted), law.predicted, np.nan))
+
+
+def distance_unit(content: Content) -> str:
+    """The unit of distances to structures: that of the target of a table, pixels of images."""
+    if content.images:
+        return "px"
+    targets = {layout_of(family).target for family in content.families}
+    target = targets.pop() if len(targets) == 1 else None
+    return "" if target is None else content.names[target]
+
+
+def _view(content: Content, law: Law | None) -> dict[str, Any]:
+    """The initial view, and whether its axes have equal units.
+
+    opening: the first axes, as indices of `columns` and, behind them, of `derived`.
+    """
     equal = content.are_matches or (
         bool(content.families)
         and all("rotation" in getattr(each, "symmetries", ()) for each in content.families)
     )
     places = content.places
     # Six columns are 3D points with normals, or pairs of 3D points.
-    mode = "matches" if content.are_matches else "3d" if len(places) in (3, 6) else "2d"
-    return {"mode": mode, "places": places, "equal": equal}
+    solid = len(places) in (3, 6) and law is None
+    mode = "matches" if content.are_matches else "3d" if solid else "2d"
+    opening = [places[k] for k in telling_columns(content)]
+    if law is not None:
+        opening = [len(content.columns), places[law.target]]
+    return {
+        "mode": mode, "places": places, "equal": equal, "opening": opening, "law": law is not None,
+    }  # fmt: skip
 
 
 def _structures(content: Content) -> list[dict[str, Any]]:
@@ -90,14 +119,16 @@ def _structures(content: Content) -> list[dict[str, Any]]:
     left = _OUTLINE_POINTS
     found: list[dict[str, Any]] = []
     for each in content.structures[:MAX_STRUCTURES]:
+        scale = {"sigma": each.sigma, "half_width": each.half_width}
         lines = _outline(each, low, high)
         size = 0 if lines is None else len(lines)
         if lines is None or size == 0 or size > left or not np.isfinite(lines).any():
-            found.append({"outline": None})
+            found.append({"outline": None, **scale})
             continue
         left -= size
         corner = low[: lines.shape[1]]
-        found.append({"outline": encode(lines - corner, "f32"), "corner": corner.tolist()})
+        outline = {"outline": encode(lines - corner, "f32"), "corner": corner.tolist()}
+        found.append({**outline, **scale})
     return found
 
 
@@ -115,16 +146,17 @@ def _outline(structure: Structure, low: Floats, high: Floats) -> Floats | None:
 
 
 def _nearest(content: Content) -> dict[str, Any]:
-    """The nearest listed structure of each shown row, and the distance in its sigmas."""
+    """The nearest listed structure of each shown row, in half-widths, and the distance to it."""
     structures = content.structures[:MAX_STRUCTURES]
     if not structures:
-        return {"nearest": None, "sigmas": None}
-    distances = relative_distances(content.X[content.shown], structures)
-    nearest = np.argmin(distances, axis=1)
-    sigmas = 2 * distances[np.arange(len(nearest)), nearest]
+        return {"nearest": None, "distances": None}
+    relative = relative_distances(content.X[content.shown], structures)
+    nearest = np.argmin(relative, axis=1)
+    half_widths = np.array([each.half_width for each in structures])
+    distances = relative[np.arange(len(nearest)), nearest] * half_widths[nearest]
     return {
         "nearest": counts(nearest),
-        "sigmas": encode(np.minimum(sigmas, 1e30), "f32"),
+        "distances": encode(np.minimum(distances, 1e30), "f32"),
     }
 
 

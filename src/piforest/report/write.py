@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -18,7 +20,105 @@ if TYPE_CHECKING:
     from ..estimators.detector import Detector
     from ..io.tables import Table
 
-__all__ = ["write_report"]
+__all__ = ["Report", "ReportOptions", "make_report", "write_report"]
+
+# In a notebook, in pixels.
+_HEIGHT = 900
+_CONTENT = ("scores", "table", "names", "rows", "images")
+
+
+class ReportOptions(TypedDict, total=False):
+    """The options of `write_report`."""
+
+    scores: ArrayLike | None
+    table: Table | None
+    names: Sequence[str] | None
+    rows: ArrayLike | None
+    images: Sequence[ArrayLike] | None
+    title: str
+    source: str
+    command: str
+    seconds: float | None
+    date: str
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A report in memory. A notebook shows it in place; `save` writes it to a file.
+
+    Attributes
+    ----------
+    page : str
+        The whole HTML page.
+
+    Examples
+    --------
+    >>> from piforest import PreferenceIsolationForest
+    >>> from piforest.datasets import make_lines
+    >>> X = make_lines(3, random_state=0).data
+    >>> PreferenceIsolationForest("line", random_state=0).fit(X).report(X)  # doctest: +ELLIPSIS
+    Report(... kB; a notebook shows it, save(path) writes it)
+    """
+
+    page: str
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file, atomically.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; an existing one is replaced.
+        """
+        check_writable(Path(path))
+        with whole_file(path) as file:
+            file.write(self.page.encode())
+
+    def __repr__(self) -> str:
+        kilobytes = len(self.page.encode()) // 1000
+        return f"Report({kilobytes} kB; a notebook shows it, save(path) writes it)"
+
+    def _repr_html_(self) -> str:
+        """A frame with the page inside: no file, no server."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.page, quote=True)}" title="piforest report" '
+            f'width="100%" height="{_HEIGHT}" style="border: 0"></iframe>'
+        )
+
+
+def make_report(detector: Detector, X: RowsLike, **options: Unpack[ReportOptions]) -> Report:
+    """Make the report of a detector, without writing it.
+
+    Parameters
+    ----------
+    detector : Detector
+        A fitted detector.
+    X : array-like of shape (n, d)
+        The points to show.
+    **options : dict
+        The options of `write_report`: scores, table, names, rows, images, title, source, command,
+        seconds and date.
+
+    Returns
+    -------
+    Report
+        In a notebook, it shows itself.
+
+    Examples
+    --------
+    >>> from piforest import PreferenceIsolationForest
+    >>> from piforest.datasets import make_lines
+    >>> from piforest.report import make_report
+    >>> X = make_lines(3, random_state=0).data
+    >>> detector = PreferenceIsolationForest("line", random_state=0).fit(X)
+    >>> make_report(detector, X, title="Three lines").page[:15]
+    '<!doctype html>'
+    """
+    about = {name: options.get(name) for name in _CONTENT}
+    content = build_content(detector, X, **about)
+    shown = (options.get("title", ""), options.get("source", ""), options.get("command", ""))
+    page = render_page(content, *shown, options.get("seconds"), options.get("date", ""))
+    return Report(page)
 
 
 def write_report(
@@ -90,7 +190,8 @@ def write_report(
     '<!doctype html>'
     """
     check_writable(Path(path))
-    content = build_content(detector, X, scores, table, names, rows, images)
-    text = render_page(content, title, source, command, seconds, date)
-    with whole_file(path) as file:
-        file.write(text.encode())
+    made = make_report(
+        detector, X, scores=scores, table=table, names=names, rows=rows, images=images, title=title,
+        source=source, command=command, seconds=seconds, date=date,
+    )  # fmt: skip
+    made.save(path)

@@ -305,3 +305,17 @@ def test_a_file_without_structure_gives_a_plain_answer_and_success(tmp_path, cap
     assert (code, result["found_structure"], result["anomaly"]) == (0, False, False)
     code, printed, _ = run(capsys, "detect", file, "--family", "line", "--contamination", "0.1")
     assert "anomalies   8 of 80 (10 %) score above" in printed
+
+
+def test_a_threshold_from_the_report_can_be_repeated(lines, capsys):
+    code, printed, _ = run(
+        capsys, "detect", lines, "--family", "line", "--threshold", "0.7", "--json"
+    )
+    assert code == 0
+    summary = json.loads(printed)
+    assert summary["threshold"] == 0.7
+    assert summary["threshold_source"] == "given"
+    both = ["--threshold", "0.7", "--contamination", "0.1"]
+    code, _, problem = run(capsys, "detect", lines, "--family", "line", *both)
+    assert code == 2
+    assert "both choose the threshold" in problem

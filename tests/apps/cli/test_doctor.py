@@ -45,7 +45,7 @@ def test_json_is_one_object(capsys):
     assert code == 0
     assert answer["works"] is True
     assert answer["core"]["numba"] == {"version": numba.__version__}
-    extras = {"plots", "cli", "vision", "cloud", "data", "dask", "gpu", "sql", "remote"}
+    extras = {"plots", "cli", "vision", "cloud", "data", "dask", "gpu", "sql", "remote", "serve"}
     assert set(answer["extras"]) == extras
     assert answer["threads"]["cores"] == os.cpu_count()
     assert answer["compile_cache"]["writable"] == os.access(answer["compile_cache"]["folder"], 2)

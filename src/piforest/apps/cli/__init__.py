@@ -27,6 +27,7 @@ COMMANDS = (
     "matches",
     "cloud",
     "score",
+    "serve",
     "explain",
     "families",
     "demo",

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._input import Points
-from ._options import UsageError, auto_or_positive, auto_or_share, count, names, option
+from ._options import (
+    UsageError,
+    auto_or_positive,
+    auto_or_share,
+    count,
+    names,
+    option,
+    positive,
+)
 from ._output import NOTHING_FLAGGED, Output
 from ._writing import dry_run_write, write_outputs
 
@@ -57,6 +65,10 @@ def add_detector(
         help="share of anomalies (default: the threshold is chosen automatically)",
     )  # fmt: skip
     group.add_argument(
+        "--threshold", type=positive, metavar="SCORE",
+        help="flag the rows that score above this, in place of a share",
+    )  # fmt: skip
+    group.add_argument(
         "--models", type=count, metavar="N",
         help="number of random models (default: 5,000 to 10,000)",
     )  # fmt: skip
@@ -68,6 +80,8 @@ def add_detector(
 
 def families_from(args: argparse.Namespace) -> list[Any]:
     """The families of --family, each with the --option values that it has; none for auto."""
+    if args.threshold is not None and args.contamination != "auto":
+        raise UsageError("--threshold and --contamination both choose the threshold: give one.")
     from dataclasses import fields
 
     from ..._validation import unknown_name
@@ -121,13 +135,13 @@ def fit_points(
 ) -> Any:
     """A detector with the given options, fitted to the points."""
     rows = slice(None) if points.fitted is None else points.fitted
+    sampler, columns = "mixed", {}
     if points.quality is not None:
-        detector = detector_from(args, families, output, "weighted")
-        return detector.fit(points.X[rows], quality=points.quality[rows])
-    if points.groups is None:
-        return detector_from(args, families, output).fit(points.X[rows])
-    detector = detector_from(args, families, output, "grouped")
-    return detector.fit(points.X[rows], groups=points.groups[rows])
+        sampler, columns = "weighted", {"quality": points.quality[rows]}
+    elif points.groups is not None:
+        sampler, columns = "grouped", {"groups": points.groups[rows]}
+    detector = detector_from(args, families, output, sampler).fit(points.X[rows], **columns)
+    return detector if args.threshold is None else detector.set_threshold(args.threshold)
 
 
 class Detection(NamedTuple):

@@ -27,6 +27,7 @@ _EXTRAS = {
     "data": {"pooch": "pooch"},
     "sql": {"sqlalchemy": "sqlalchemy"},
     "remote": {"fsspec": "fsspec", "aiohttp": "aiohttp"},
+    "serve": {"fastapi": "fastapi", "uvicorn": "uvicorn"},
     "dask": {"dask": "dask", "distributed": "distributed"},
     "gpu": {"torch": "torch"},
 }

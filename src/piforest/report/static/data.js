@@ -28,11 +28,14 @@ const rowNumbers = decoded(DATA.rows);
 const size = scores.length;
 const columns = DATA.columns.map(column);
 const scoreColumn = { name: "score", numbers: scores, texts: null };
-const drawable = [...columns.filter((each) => each.numbers), scoreColumn];
-// The columns of the detector, in its order.
+// Columns that follow from the others, such as the prediction of the target.
+const derived = DATA.derived.map(column);
+const drawable = [...columns.filter((each) => each.numbers), ...derived, scoreColumn];
+// The columns of the detector, in its order, and those that the view opens on.
 const seen = DATA.view.places.map((place) => columns[place]);
+const opening = DATA.view.opening.map((at) => [...columns, ...derived][at]);
 const nearest = DATA.nearest && decoded(DATA.nearest);
-const sigmas = DATA.sigmas && decoded(DATA.sigmas);
+const distances = DATA.distances && decoded(DATA.distances);
 
 // Rows from the least to the most anomalous, in drawing order.
 const byScore = Uint32Array.from({ length: size }, (_, row) => row).sort(

@@ -94,6 +94,19 @@ function drawOutlines() {
   });
 }
 
+// The law of a table: where the target equals its prediction.
+function lawIsShown() {
+  const [x, y] = axisColumns();
+  return DATA.view.law && state.mode === "2d" && x === opening[0] && y === opening[1];
+}
+
+function drawLaw() {
+  if (!lawIsShown()) return;
+  const from = Math.min(...frame.range.map(([low]) => low));
+  const to = Math.max(...frame.range.map(([, high]) => high));
+  strokeLine([project([from, from]), project([to, to])], colours.ink, false);
+}
+
 function isClosed(line) {
   const [first, last] = [line[0], line.at(-1)];
   return line.length > 3 && line.length < 12 && Math.hypot(first[0] - last[0], first[1] - last[1]) < 1;

@@ -40,8 +40,8 @@ function updateEqual() {
 function setMode(mode) {
   state.mode = mode;
   const count = { matches: 0, "2d": 2, "3d": 3 }[mode];
-  // The columns of the detector, then the others, the score last.
-  const order = [...seen, ...drawable.filter((each) => !seen.includes(each))];
+  // The most telling columns, those of the detector, then the others, the score last.
+  const order = [...new Set([...(mode === "2d" ? opening.slice(0, 2) : []), ...seen, ...drawable])];
   state.axes = order.slice(0, count).map((each) => drawable.indexOf(each));
   while (state.axes.length < count) state.axes.push(drawable.length - 1);
   [0, 1, 2].forEach((axis) => {
@@ -95,6 +95,7 @@ onChange((what) => {
   if (what === "threshold" || what === "pin") updatePinned();
   if (what === "camera") {
     updateEqual();
+    updateLegend();
     forgetHover();
   }
   drawSoon();

@@ -6,8 +6,10 @@ function labelText(row) {
 
 function nearestText(row) {
   if (!nearest) return "";
-  const away = sigmas[row] < 1e29 ? `${rounded(sigmas[row])} sigmas away` : "on its wrong side";
-  return `nearest structure: ${nearest[row]}, ${away}`;
+  const distance = distances[row], { sigma } = DATA.structures[nearest[row]];
+  const unit = DATA.unit && ` ${clipped(DATA.unit, 20)}`;
+  const away = `${rounded(distance / sigma)} sigmas (${rounded(distance)}${unit}) away`;
+  return `nearest structure: ${nearest[row]}, ${distance < 1e29 ? away : "on its wrong side"}`;
 }
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;

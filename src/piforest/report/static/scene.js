@@ -34,6 +34,7 @@ function drawNow() {
   } else {
     drawOutlines();
     drawPoints();
+    drawLaw();
   }
   drawBadges();
   for (const row of new Set([state.hovered, state.pinned])) if (row >= 0) drawRing(row);

@@ -49,6 +49,7 @@ function pin(row) {
 
 // The structure of a kept row, if it is checked and within reach; else -1.
 function structureOf(row) {
-  if (!nearest || isFlagged(row) || sigmas[row] > DATA.reach) return -1;
+  if (!nearest || isFlagged(row)) return -1;
+  if (distances[row] > DATA.reach * DATA.structures[nearest[row]].half_width) return -1;
   return state.structures[nearest[row]] ? nearest[row] : -1;
 }

@@ -77,5 +77,6 @@ function updateLegend() {
     });
     entries.push(chip("dot", colours.dim, "kept, no structure"), chip("diamond", colours.flagged, "anomaly"));
   }
+  if (lawIsShown()) entries.push(chip("law", colours.ink, "target as predicted by the nearest structure"));
   $("legend").replaceChildren(...entries);
 }

@@ -29,5 +29,18 @@ function updateThreshold() {
   slider.value = Math.min(state.threshold * THRESHOLDS.scale, state.flagged ? THRESHOLDS.last - Number(slider.step) : THRESHOLDS.last);
   slider.setAttribute("aria-valuetext", `${thresholdText(state.threshold)}, ${whole(state.flagged)} anomalies, ${whole(kept)} kept`);
   $("box").value = state.threshold.toFixed(THRESHOLDS.digits);
-  $("back").disabled = state.threshold === THRESHOLDS.initial;
+  const same = state.threshold === THRESHOLDS.initial;
+  $("back").disabled = same;
+  for (const [id, repeated] of Object.entries(REPEATED)) {
+    const code = $(id);
+    if (!code) continue;
+    code.dataset.initial ??= code.textContent;
+    code.textContent = same ? code.dataset.initial : repeated(code.dataset.initial, $("box").value);
+  }
 }
+
+// The command and the code that repeat the run with the current threshold.
+const REPEATED = {
+  command: (text, value) => `${text.replace(/ --threshold[= ]\S+/, "")} --threshold ${value}`,
+  code: (text, value) => `${text.replace(/\.set_threshold\([^)]*\)/, "")}.set_threshold(${value})`,
+};

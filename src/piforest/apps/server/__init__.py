@@ -1,0 +1,1 @@
+"""The scoring server of `piforest serve`: a fitted model behind HTTP."""

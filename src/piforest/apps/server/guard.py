@@ -1,0 +1,150 @@
+"""Which requests reach the application: by token, host, origin and size.
+
+A pure ASGI layer, so that a body that is too large is not read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from .limits import Limits
+from .metrics import Metrics
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+# Answers without a token, so that a supervisor can see whether the server lives.
+OPEN_PATHS = ("/health",)
+_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+]
+_POLICY = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+
+class Refused(Exception):
+    """A request that is answered with an error; status and text."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status, self.text = status, text
+
+
+class Guard:
+    """Refuses requests before the application sees them, and counts all."""
+
+    def __init__(self, app: App, limits: Limits, metrics: Metrics) -> None:
+        self.app, self.limits, self.metrics = app, limits, metrics
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # no other protocol is spoken here
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = _Answer(send)
+        try:
+            self._check(scope)
+            await self.app(scope, self._bounded(receive), answer)
+        except Refused as refused:
+            if not answer.status:
+                await refuse(answer, refused)
+        route = getattr(scope.get("route"), "path", "other")
+        self.metrics.count_request(route, answer.status)
+
+    def _check(self, scope: Message) -> None:
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        host = headers.get("host", "")
+        if self.limits.hosts and _name(host) not in self.limits.hosts:
+            raise Refused(421, f"this server is not {host!r}; --allow-host adds a name.")
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            raise Refused(403, f"requests of pages of {origin!r} are refused.")
+        if not self._knows_token(scope, headers):
+            raise Refused(
+                401,
+                "the token is missing or wrong; it is in the address that piforest "
+                "serve printed: send it as 'Authorization: Bearer TOKEN' or ?token=TOKEN.",
+            )
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > self.limits.max_bytes:
+            raise self._too_large()
+
+    def _knows_token(self, scope: Message, headers: dict[str, str]) -> bool:
+        expected = self.limits.token
+        if expected is None or scope["path"] in OPEN_PATHS:
+            return True
+        kind, _, sent = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            query = scope.get("query_string", b"").decode("latin-1")
+            sent = parse_qs(query).get("token", [""])[0]
+        return hmac.compare_digest(sent.encode(), expected.encode())
+
+    def _bounded(self, receive: Receive) -> Receive:
+        """`receive` that refuses a body whose length was not given and is too large."""
+        read = 0
+
+        async def bounded() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self.limits.max_bytes:
+                raise self._too_large()
+            return message
+
+        return bounded
+
+    def _too_large(self) -> Refused:
+        return Refused(
+            413,
+            f"the body must have at most {self.limits.max_bytes:,} bytes; send fewer rows at once.",
+        )
+
+
+class _Answer:
+    """`send` that adds headers to every answer and remembers its status; 0: none was sent."""
+
+    def __init__(self, send: Send) -> None:
+        self.send, self.status = send, 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            given = {name for name, _ in message.get("headers", [])}
+            policy = (
+                []
+                if b"content-security-policy" in given
+                else [(b"content-security-policy", _POLICY)]
+            )
+            message = {**message, "headers": [*message.get("headers", []), *_HEADERS, *policy]}
+        await self.send(message)
+
+
+async def refuse(send: Send, refused: Refused) -> None:
+    """Send an error as JSON."""
+    body = json.dumps({"error": refused.text}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if refused.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if refused.status == 413:
+        headers.append((b"connection", b"close"))  # the rest of the body is not read
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
