@@ -9,7 +9,7 @@ from piforest import PreferenceIsolationForest, propose_families
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines
 from piforest.families import get_family, null_rows
-from piforest.proposals import better_family
+from piforest.proposals.better import better_family
 from piforest.proposals.candidates import candidates_for
 from piforest.proposals.description import (
     Described,

@@ -37,7 +37,7 @@ def with_proposed_families(
     """The parameters with the families that the rows suggest, if none was given; and why."""
     if parameters.families:
         return parameters, None
-    from ..proposals import propose
+    from ..proposals.propose import propose
 
     listed = None if names is None else [str(name) for name in names]
     with parameters.progress.stage("comparison of families"):

@@ -77,7 +77,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
             explained = sum(each.support for each in self.structures_)
             family, named = self.family_, getattr(self, "proposals_", None) is None
             if named and not isinstance(family, list) and 2 * explained < len(self.fitted_.subset):
-                from ..proposals import better_family
+                from ..proposals.better import better_family
 
                 names = getattr(self, "feature_names_in_", None)
                 stream = Stream(self.fitted_.key).child("better family")

@@ -6,16 +6,7 @@
 'circle'
 """
 
-from .better import better_family
-from .propose import compared_rows, propose, propose_families
-from .values import Proposal, Proposals, family_text
+from .propose import propose_families
+from .values import Proposal, Proposals
 
-__all__ = [
-    "Proposal",
-    "Proposals",
-    "better_family",
-    "compared_rows",
-    "family_text",
-    "propose",
-    "propose_families",
-]
+__all__ = ["Proposal", "Proposals", "propose_families"]

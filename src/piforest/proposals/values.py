@@ -10,7 +10,7 @@ from typing import Any, overload
 from ..protocols import ModelFamily
 from ..structures import Structure
 
-__all__ = ["Proposal", "Proposals", "family_text"]
+__all__ = ["Proposal", "Proposals"]
 
 _HEAD = ("family", "structures", "explained", "evidence", "")
 

@@ -26,7 +26,7 @@ def propose_for(
     """The points with the family that they suggest, and the comparison."""
     from ..._random import Stream
     from ...families import resolve_families
-    from ...proposals import propose
+    from ...proposals.propose import propose
 
     rows = points.X if points.fitted is None else points.X[points.fitted]
     stream = Stream.from_random_state(seed).child("proposals")

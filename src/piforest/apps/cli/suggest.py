@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
 def _draw(path: Path, points: Points, proposals: Proposals, seed: int) -> None:
     """One panel for each row of the table: the rows of the comparison and the structures."""
     from ..._random import Stream
-    from ...proposals import compared_rows
+    from ...proposals.propose import compared_rows
 
     X = compared_rows(points.X, Stream.from_random_state(seed).child("proposals"))
     down = -(-len(proposals) // _ACROSS)
