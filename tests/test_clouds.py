@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from piforest import PreferenceIsolationForest, clouds
+from piforest import PreferenceIsolationForest, assignment, clouds
 from piforest.clouds import (
     describe_surfaces,
     estimate_normals,
@@ -117,16 +117,16 @@ def test_surfaces_have_equations_and_bounds():
         labels,
     )
     plane, cylinder, ball, cone, other = found
-    assert plane["equation"] == [0, 0, 1, -2]
+    assert (plane["equation"], plane["normal"], plane["offset"]) == ("z = 2", [0, 0, 1], 2)
     assert plane["bounds"] == {"min": [0, 0, 2], "max": [4, 1, 2.01]}
     assert np.allclose(plane["centre"], [2, 0.5, 2])
     assert np.allclose(sorted(plane["corners"]), sorted(square[:4].tolist()))
-    assert (cylinder["start"], cylinder["end"], cylinder["height"]) == ([0, 0, -1], [0, 0, 3], 4)
+    assert (cylinder["ends"], cylinder["length"]) == ([[0, 0, -1], [0, 0, 3]], 4)
     assert (cylinder["radius"], cylinder["points"]) == (1, 3)
     assert (ball["centre"], ball["radius"], ball["bounds"]) == ([1, 2, 3], 4, None)
     assert cone["angle"] == pytest.approx(np.degrees(0.5))
-    assert (cone["from"], cone["to"]) == (None, None)
-    assert other["params"] == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert "from" not in cone
+    assert (other["point"], other["directions"]) == ([1, 2, 3], [[4, 5, 6], [7, 8, 9]])
 
 
 def test_labels_are_those_of_the_detector_in_blocks_of_any_size(monkeypatch):
@@ -137,7 +137,7 @@ def test_labels_are_those_of_the_detector_in_blocks_of_any_size(monkeypatch):
     labels = structure_labels(scene.data, normal, found)
     for k, each in enumerate(found):
         assert np.array_equal(np.flatnonzero(labels == k), each.members)
-    monkeypatch.setattr(clouds, "_BLOCK", 11)
+    monkeypatch.setattr(assignment, "_BLOCK", 11)
     assert np.array_equal(structure_labels(scene.data, normal, found), labels)
     estimated = np.hstack([scene.data[:, :3], estimate_normals(scene.data[:, :3])])
     true = np.abs(np.sum(estimated[:, 3:] * scene.data[:, 3:], axis=1))

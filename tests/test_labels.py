@@ -20,9 +20,9 @@ SCORES = st.lists(st.integers(1, 12), min_size=1, max_size=30).map(lambda x: np.
 
 
 @given(SCORES, SCORES)
-def test_p_values_count_the_null_scores_up_to_the_score(scores, null):
+def test_chance_p_values_count_the_null_scores_up_to_the_score(scores, null):
     expected = [(1 + sum(other <= score for other in null)) / (1 + len(null)) for score in scores]
-    np.testing.assert_allclose(rules.p_values(scores, null), expected)
+    np.testing.assert_allclose(rules.chance_p_values(scores, null), expected)
 
 
 @pytest.mark.slow
@@ -122,13 +122,13 @@ def test_few_points_are_flagged_if_none_is_anomalous(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
-def test_p_values_of_new_random_points_are_uniform(fitted, name):
+def test_chance_p_values_of_new_random_points_are_uniform(fitted, name):
     """1,000 new points of the same box: the share below alpha is within 4 standard errors of the
     two samples, and the distributions agree."""
     detector, X = fitted[name], SCENES[name].data
     low, high = np.percentile(X, [1, 99], axis=0)
     fresh = np.random.default_rng(77).uniform(low, high, (1000, X.shape[1]))
-    p = detector.p_values(fresh)
+    p = detector.chance_p_values(fresh)
     for alpha in (0.05, 0.1, 0.3):
         margin = 4 * np.sqrt(alpha * (1 - alpha) * (1 / 1000 + 1 / 500))
         assert np.mean(p <= alpha) < alpha + margin
@@ -136,10 +136,10 @@ def test_p_values_of_new_random_points_are_uniform(fitted, name):
     assert 0 < p.min() <= p.max() <= 1
 
 
-def test_p_values_bound_the_share_of_random_points_among_those_kept(fitted):
+def test_chance_p_values_bound_the_share_of_random_points_among_those_kept(fitted):
     """Benjamini-Hochberg at level q keeps at most a share q of random points as normal."""
     detector, scene = fitted["homography"], SCENES["homography"]
-    p = detector.p_values(scene.data)
+    p = detector.chance_p_values(scene.data)
     order = np.sort(p)
     n, q = len(p), 0.05
     passing = np.flatnonzero(order <= q * np.arange(1, n + 1) / n)
@@ -205,7 +205,7 @@ def test_too_few_rows_give_no_automatic_threshold(fitted):
 
 
 @pytest.mark.slow
-def test_p_values_are_not_available_without_a_null_distribution():
+def test_chance_p_values_are_not_available_without_a_null_distribution():
     scene = SCENES["line"]
     for detector in (
         PreferenceIsolationForest.paper("line", sigma=0.008, n_estimators=5, random_state=0),
@@ -213,9 +213,9 @@ def test_p_values_are_not_available_without_a_null_distribution():
     ):
         detector.fit(scene.data)
         with pytest.raises(
-            ValueError, match="p_values needs a detector with in_sample_preferences=False"
+            ValueError, match="chance_p_values needs a detector with in_sample_preferences=False"
         ):
-            detector.p_values(scene.data)
+            detector.chance_p_values(scene.data)
         assert detector.explain(scene.data[:1])[0].p_value is None
 
 

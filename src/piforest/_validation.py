@@ -106,6 +106,23 @@ def check_contamination(value: Any) -> float | None:
     return float(value)
 
 
+def check_false_alarm_rate(value: Any, contamination: Any = "auto") -> float | None:
+    """A share in (0, 1), or None if there is none."""
+    if value is None:
+        return None
+    if not is_real(value) or not 0 < value < 1:
+        raise ValueError(
+            "false_alarm_rate must be None or a share in (0, 1), the expected share of normal rows "
+            f"among the flagged ones, got {value!r}. For 10 % write 0.1."
+        )
+    if not (isinstance(contamination, str) and contamination == "auto"):
+        raise ValueError(
+            f"false_alarm_rate={value!r} and contamination={contamination!r} both choose the "
+            "threshold: give one of them."
+        )
+    return float(value)
+
+
 def check_share(parameter: str, value: Any) -> float:
     if not isinstance(value, numbers.Real) or not 0 <= float(value) < 1:
         raise ValueError(f"{parameter} must be in [0, 1), got {value!r}. For 10 % write 0.1.")

@@ -19,12 +19,13 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from ._validation import check_integer
+from .assignment import assign_rows
 from .protocols import Floats, Ints
-from .structures import Structure, members_of
+from .structures import Structure
 
 __all__ = ["describe_surfaces", "estimate_normals", "structure_labels", "voxel_sample"]
 
-# Points whose neighbours, or distances to structures, are in memory at once.
+# Points whose neighbours are in memory at once.
 _BLOCK = 65_536
 # Neighbours along which the sign of a normal is carried on, and points up to which it is.
 _EDGES, _MOST_SIGNED = 6, 200_000
@@ -108,7 +109,9 @@ def _carried_signs(X: Floats, normals: Floats, tree: Any) -> Floats:
     start, end = np.repeat(np.arange(n), k - 1), near.ravel()
     # Zero would be no edge.
     cost = 1 + 1e-9 - np.abs(np.sum(normals[start] * normals[end], axis=1))
-    graph = minimum_spanning_tree(scipy.sparse.csr_array((cost, (start, end)), shape=(n, n)))
+    # Indices of 32 bits: SciPy 1.14 takes no others here.
+    edges = (start.astype(np.int32), end.astype(np.int32))
+    graph = minimum_spanning_tree(scipy.sparse.csr_array((cost, edges), shape=(n, n)))
     parts, part = connected_components(graph, directed=False)
     order, before = _from_one_root(graph, np.unique(part, return_index=True)[1])
     opposite = np.sum(normals[order] * normals[before], axis=1) < 0
@@ -201,12 +204,7 @@ def structure_labels(X: Floats, normal: ArrayLike, structures: Sequence[Structur
     >>> np.unique(labels).tolist()
     [-1, 0, 1]
     """
-    kept, found = np.asarray(normal, bool), list(structures)
-    labels = np.empty(len(X), np.int64)
-    for start in range(0, len(X), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        labels[part] = members_of(X[part], kept[part], found)
-    return labels
+    return assign_rows(X, np.asarray(normal, bool), structures).labels
 
 
 def describe_surfaces(
@@ -226,12 +224,13 @@ def describe_surfaces(
     Returns
     -------
     list of dict
-        One for each structure: its "type", "points" (their number), "half_width", "bounds" (the
-        smallest and largest coordinates of its points) and, by type: a plane's "equation"
-        [a, b, c, d] with a x + b y + c z + d = 0 and a unit normal, "centre" and four "corners";
-        a sphere's "centre" and "radius"; a cylinder's "start" and "end" of the axis, "direction",
-        "radius" and "height"; a cone's "apex", "direction", "angle" in degrees between axis and
-        surface, and "from" and "to" along the axis. Other families have "params".
+        One for each structure: its "type", "points" (their number), "half_width", "equation" (a
+        line of text), its parameters by name, "bounds" (the smallest and largest coordinates of
+        its points) and the part that they cover, as in `Structure.extent`. By type: a plane's unit
+        "normal" and "offset", with normal . x = offset, "centre", four "corners" and "hull"; a
+        sphere's "centre" and "radius"; a cylinder's "point" and "direction" of the axis, "radius",
+        "ends" of the axis and "length"; a cone's "apex", "direction", "angle" in degrees between
+        axis and surface, and "from" and "to" along the axis. Other families have "params".
 
     Examples
     --------
@@ -242,80 +241,30 @@ def describe_surfaces(
     >>> detector = PreferenceIsolationForest("plane", random_state=0).fit(X)
     >>> labels = structure_labels(X, detector.predict(X) == 1, detector.structures_)
     >>> [plane] = describe_surfaces(detector.structures_, X, labels)
-    >>> plane["type"], len(plane["equation"]), len(plane["corners"])
-    ('plane', 4, 4)
+    >>> plane["type"], len(plane["normal"]), len(plane["corners"])
+    ('plane', 3, 4)
     """
     X, of = _checked(points), np.asarray(labels)
-    found = []
-    for k, each in enumerate(structures):
-        members = X[of == k]
-        bounds = None
-        if len(members):
-            bounds = {"min": members.min(axis=0).tolist(), "max": members.max(axis=0).tolist()}
-        found.append(
-            {
-                "structure": k,
-                "type": each.family.name,
-                "points": len(members),
-                "half_width": float(each.half_width),
-                "bounds": bounds,
-                **_SHAPES.get(each.family.name, _params)(np.asarray(each.params), members),
-            }
-        )
-    return found
+    return [_surface(k, each, X[of == k]) for k, each in enumerate(structures)]
 
 
-def _params(params: Floats, X: Floats) -> dict[str, Any]:
-    return {"params": params.tolist()}
-
-
-def _plane(params: Floats, X: Floats) -> dict[str, Any]:
-    """Corners of the rectangle of the points, along their principal directions."""
-    anchor, normal = params[:3], params[3:6]
-    shape: dict[str, Any] = {"equation": [*normal.tolist(), -float(normal @ anchor)]}
-    if not len(X):
-        return {**shape, "centre": None, "corners": None}
-    on = X - ((X - anchor) @ normal)[:, None] * normal
-    middle = on.mean(axis=0)
-    axes = np.linalg.eigh((on - middle).T @ (on - middle))[1][:, ::-1].T[:2]
-    along = (on - middle) @ axes.T
-    low, high = along.min(axis=0), along.max(axis=0)
-    corners = [(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0], high[1])]
+def _surface(k: int, each: Structure, members: Floats) -> dict[str, Any]:
+    """A structure as plain values, with the extent of these points."""
+    placed = each.with_description(members, ("x", "y", "z"))
+    part = {name: value for name, value in placed.extent.items() if name != "bounds"}
+    bounds = None
+    if len(members):
+        bounds = {"min": members.min(axis=0).tolist(), "max": members.max(axis=0).tolist()}
     return {
-        **shape,
-        "centre": (middle + (low + high) / 2 @ axes).tolist(),
-        "corners": [(middle + np.array(corner) @ axes).tolist() for corner in corners],
+        "structure": k,
+        "type": each.family.name,
+        "points": len(members),
+        "half_width": float(each.half_width),
+        "equation": placed.equation,
+        **placed.parameters,
+        **part,
+        "bounds": bounds,
     }
-
-
-def _sphere(params: Floats, X: Floats) -> dict[str, Any]:
-    return {"centre": params[:3].tolist(), "radius": float(params[3])}
-
-
-def _cylinder(params: Floats, X: Floats) -> dict[str, Any]:
-    anchor, axis = params[:3], params[3:6]
-    shape = {"direction": axis.tolist(), "radius": float(params[6])}
-    if not len(X):
-        return {**shape, "start": anchor.tolist(), "end": None, "height": None}
-    along = (X - anchor) @ axis
-    low, high = float(along.min()), float(along.max())
-    ends = {"start": (anchor + low * axis).tolist(), "end": (anchor + high * axis).tolist()}
-    return {**ends, **shape, "height": high - low}
-
-
-def _cone(params: Floats, X: Floats) -> dict[str, Any]:
-    apex, axis = params[:3], params[3:6]
-    along = (X - apex) @ axis
-    return {
-        "apex": apex.tolist(),
-        "direction": axis.tolist(),
-        "angle": float(np.degrees(np.arctan2(params[7], params[6]))),
-        "from": float(along.min()) if len(X) else None,
-        "to": float(along.max()) if len(X) else None,
-    }
-
-
-_SHAPES = {"plane": _plane, "sphere": _sphere, "cylinder": _cylinder, "cone": _cone}
 
 
 def _checked(points: ArrayLike) -> Floats:

@@ -1,18 +1,24 @@
-"""Explanations: why a point is anomalous or not."""
+"""Explanations: why a point is anomalous or not, and how sure that is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from ._random import Stream, below, mix
 from .protocols import Floats
 from .structures import Structure
 
-__all__ = ["Explanation", "Nearby"]
+__all__ = ["Change", "Explanation", "Nearby"]
 
 _N_NEAREST = 3
 _MAX_SIGMAS = 4.0  # a point within this distance is on a structure
+_DRAWS = 200  # forests that are drawn again from the trees
+_STEPS = 30  # of Newton's method; one is enough for a plane
+_ON = 1e-3  # sigmas within which a changed row lies on a structure
+_FARTHEST = 10.0  # ranges of a column beyond which a change is no reason
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,22 @@ class Nearby:
     """the same in units of the structure's noise"""
     support: int
     """the number of training points (of a random 50,000, if there are more) on the structure"""
+    equation: str
+    """the structure as a line of text"""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one column alone would have to be for a row to lie on its nearest structure."""
+
+    column: str
+    """its name"""
+    change: float
+    """the difference to what it is"""
+    value: float
+    """what it would have to be"""
+    relative: float
+    """the change in units of the range of the column on the structure"""
 
 
 @dataclass(frozen=True)
@@ -37,22 +59,57 @@ class Explanation:
     threshold: float
     """points with larger scores are anomalous"""
     p_value: float | None
-    """None if it is not available"""
+    """the probability that a normal point scores as high, small for anomalies; None if it is not
+    available"""
     anomalous: bool
     nearest: list[Nearby]
     text: str
+    stability: float = 0.0
+    """the share of forests, drawn again from the trees, that flag the point"""
+    probability: float | None = None
+    """the probability of an anomaly; None if it is not available"""
+    chance_p_value: float | None = None
+    """the probability that a point of no structure scores as low, large for anomalies; None if it
+    is not available"""
+    changes: list[Change] = field(default_factory=list)
+    """the columns that would bring the point onto the nearest structure, each alone, the least
+    change first; empty for structures of other dimensions than one less than the columns"""
 
     def __str__(self) -> str:
         return self.text
 
 
+class Sureness(NamedTuple):
+    """How sure the labels of n rows are."""
+
+    stability: Floats
+    p_values: Floats | None = None
+    probability: Floats | None = None
+    chance: Floats | None = None
+
+
+def flagged_again(lengths: Floats, normaliser: float, threshold: float, stream: Stream) -> Floats:
+    """(n,) how often a row would be flagged if the forest were drawn again: the trees are drawn
+    from those that there are, with replacement.
+
+    lengths (n, t): the path lengths. Each row is computed alone, so that it does not depend on
+    others.
+    """
+    t = lengths.shape[1]
+    drawn = below(mix(stream.key, np.arange(_DRAWS * t)), t).reshape(_DRAWS, t)
+    counts = np.stack([np.bincount(each, minlength=t) for each in drawn]).astype(float)
+    shares = [np.mean(2.0 ** (-(counts @ row) / t / normaliser) > threshold) for row in lengths]
+    return np.array(shares)
+
+
 def explanations(
     X: Floats,
     scores: Floats,
-    p_values: Floats | None,
+    sureness: Sureness,
     threshold: float,
     structures: list[Structure],
 ) -> list[Explanation]:
+    """The explanations of the rows of X."""
     columns = [structure.residuals(X) for structure in structures]
     distances = np.column_stack(columns) if columns else np.empty((len(X), 0))
     sigmas = distances / np.array([structure.sigma for structure in structures])
@@ -60,26 +117,76 @@ def explanations(
     for i in range(len(X)):
         order = np.argsort(sigmas[i], kind="stable")[:_N_NEAREST]
         nearest = [
-            Nearby(int(k), float(distances[i, k]), float(sigmas[i, k]), structures[k].support)
+            Nearby(
+                int(k),
+                float(distances[i, k]),
+                float(sigmas[i, k]),
+                structures[k].support,
+                structures[k].equation,
+            )
             for k in order
         ]
+        p, probability, chance = (None if each is None else float(each[i]) for each in sureness[1:])
         score = float(scores[i])
-        p = None if p_values is None else float(p_values[i])
-        text = _sentence(score, threshold, p, nearest, structures)
-        results.append(Explanation(score, threshold, p, score > threshold, nearest, text))
+        off = bool(nearest) and nearest[0].sigmas > 1
+        changes = column_changes(structures[order[0]], X[i]) if off else []
+        found = Explanation(
+            score, threshold, p, score > threshold, nearest, "",
+            float(sureness.stability[i]), probability, chance, changes,
+        )  # fmt: skip
+        text = _sentence(found, structures, X[i])
+        results.append(Explanation(**{**found.__dict__, "text": text}))
     return results
 
 
-def _sentence(
-    score: float,
-    threshold: float,
-    p: float | None,
-    nearest: list[Nearby],
-    structures: list[Structure],
-) -> str:
-    anomalous = score > threshold
-    numbers = f"score {score:.3f}, threshold {threshold:.3f}"
-    numbers += "" if p is None else f", p = {p:.3f}"
+def column_changes(structure: Structure, x: Floats) -> list[Change]:
+    """What each column alone would have to be for the row x (d,) to lie on a structure; the least
+    change first, relative to the range of the column on the structure."""
+    bounds = structure.extent.get("bounds", {})
+    if structure.family.codimension(len(x)) != 1 or not bounds:
+        return []
+    found = []
+    for column, name in enumerate(structure.names):
+        low, high = bounds[name]
+        size = float(high - low)
+        change = _root(structure, x, column, size) if size > 0 else None
+        if change is not None:
+            value = float(x[column]) + change
+            found.append(Change(name, change, value, abs(change) / size))
+    return sorted(found, key=lambda each: each.relative)
+
+
+def _root(structure: Structure, x: Floats, column: int, size: float) -> float | None:
+    """The change of one column at which the distance vanishes, by Newton's method; None if there is
+    none nearby."""
+
+    def distance(change: float) -> float:
+        moved = x.copy()
+        moved[column] += change
+        return float(structure.residuals(moved[None])[0])
+
+    change, away, step = 0.0, distance(0.0), 1e-6 * size
+    for _ in range(_STEPS):
+        if not np.isfinite(away):
+            return None
+        if away <= _ON * structure.sigma:
+            return change
+        slope = (distance(change + step) - distance(change - step)) / (2 * step)
+        if not np.isfinite(slope) or abs(slope) * _FARTHEST * size < away:
+            return None
+        change -= away / slope
+        away = distance(change)
+        # Closer than the kink of the distance on the structure itself.
+        step = min(step, 1e-3 * away / abs(slope)) or step
+    return None
+
+
+def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str:
+    anomalous, nearest = found.anomalous, found.nearest
+    numbers = f"score {found.score:.3f}, threshold {found.threshold:.3f}"
+    numbers += "" if found.p_value is None else f", p = {found.p_value:.3g}"
+    if 0 < found.stability < 1:
+        numbers += f", flagged by {100 * found.stability:.3g} % of forests drawn again"
     head = f"{'anomalous' if anomalous else 'normal'} ({numbers}): "
     if not nearest:
         nothing = "" if anomalous else ", so that no point is flagged"
@@ -94,4 +201,13 @@ def _sentence(
         but = ", but it shares too little with its points" if anomalous else ""
         return head + f"on {what}, {away}{but}."
     but = "" if anomalous else ", but it shares enough with the points of some"
-    return head + f"on no structure; the nearest is {what}, {away}{but}."
+    text = head + f"on no structure; the nearest is {what}, {away}{but}."
+    # A change of more than the whole range of a column is no reason.
+    if anomalous and found.changes and found.changes[0].relative <= 1:
+        least = found.changes[0]
+        now = float(x[structures[first.structure].names.index(least.column)])
+        text += (
+            f" To lie on it, {least.column} alone would have to be {least.value:.4g} instead of "
+            f"{now:.4g}."
+        )
+    return text

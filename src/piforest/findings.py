@@ -10,20 +10,23 @@ import numpy as np
 from . import labels, thresholds
 from ._random import SUBSET, Stream, subset
 from ._validation import check_enough_rows
+from .assignment import Assignment, assign_rows
 from .bands import BandTable, strongly_disagrees
 from .boundaries import Boundaries
+from .calibration import Calibration
 from .diagnosis import Finding, diagnose
 from .engines import Backend
 from .fitted import FittedForest
 from .membership import sample_membership
-from .protocols import Bools, Floats
+from .pieces import Pieces, find_pieces
+from .protocols import Bools, Floats, Ints
+from .structure_description import column_names
 from .structures import (
     REACH,
     BandCounts,
     Structure,
     find_structures,
     greedy_structures,
-    members_of,
 )
 from .units import hide_structures
 
@@ -44,6 +47,8 @@ class Findings:
         The fitted forest.
     scores, subset_scores : ndarray or None
         Scores of all training rows and of the subset that represents them, if they are known.
+    names : sequence of str or None
+        The names of the columns, which the structures are described by.
     """
 
     def __init__(
@@ -51,8 +56,10 @@ class Findings:
         fitted: FittedForest,
         scores: Floats | None = None,
         subset_scores: Floats | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
         self.fitted = fitted
+        self._names = None if names is None else tuple(str(name) for name in names)
         self._subset_scores = subset_scores
         self._scores = fitted.pool_scores if fitted.holds_all else scores
         self._null_scores: Floats | None = None
@@ -63,6 +70,8 @@ class Findings:
         """set on first use by the detector"""
         self._agreement = 1.0
         self._diagnosis: list[Finding] | None = None
+        self._calibration: Calibration | None = None
+        self._pieces: Pieces | None = None
 
     def scores(self, backend: Backend) -> Floats:
         """(n,) scores of the training rows; not available for more than 50,000 rows."""
@@ -117,6 +126,19 @@ class Findings:
                 self._threshold = thresholds.otsu(self.subset_scores(backend))
         return self._threshold
 
+    def rated_threshold(self, backend: Backend, rate: float, tables: Tables | None = None) -> float:
+        """The threshold at which the expected share of normal rows among the flagged training rows
+        is at most `rate`."""
+        if not self.fitted.has_null:
+            raise ValueError(
+                "false_alarm_rate needs in_sample_preferences=False and one of the metrics "
+                "tanimoto, jaccard, ruzicka and cosine: the training rows of others vote for "
+                "themselves, so that their scores have no p-values. Give contamination."
+            )
+        if not self.found_structure(backend, tables) or self.units_hide_structures(backend):
+            return labels.NOTHING_FLAGGED
+        return self.calibration(backend).threshold(rate)
+
     def held_out_threshold(self, backend: Backend, rows: Floats, scores: Floats) -> float:
         """The threshold for rows other than the training rows."""
         if not self.fitted.has_null:
@@ -162,19 +184,64 @@ class Findings:
         """The structures of the pool, with members from the training rows, or from the random
         50,000 that represent them."""
         if self._structures is None:
-            self._structures = self._find_structures(backend)
+            self._structures = self._described(self._find_structures(backend))
         return self._structures
+
+    def name_columns(self, names: Sequence[str]) -> None:
+        """Describe the structures by these names of the columns."""
+        self._names = tuple(str(name) for name in names)
+        if self._structures is not None:
+            self._structures, self._pieces = self._described(self._structures), None
+
+    def _described(self, found: list[Structure]) -> list[Structure]:
+        rows, numbers, _ = self._represented()
+        d = rows.shape[1]
+        return [
+            each.with_description(
+                rows[np.searchsorted(numbers, each.members)],
+                self._names or column_names(each.family, d),
+            )
+            for each in found
+        ]
+
+    def _represented(self) -> tuple[Floats, Ints, bool]:
+        """The training rows that represent all, their numbers, and whether they are the pool."""
+        fitted = self.fitted
+        if fitted.holds_all:
+            return fitted.points, fitted.pool_numbers, True
+        return fitted.subset, subset(Stream(fitted.key), fitted.n_training), False
+
+    def pieces(self, backend: Backend) -> Pieces:
+        """The connected pieces of the structures."""
+        if self._pieces is None:
+            rows, numbers, _ = self._represented()
+            self._pieces = find_pieces(rows, numbers, self.structures(backend))
+        return self._pieces
+
+    def calibration(self, backend: Backend) -> Calibration:
+        """The scores of normal training rows, which p-values compare with."""
+        if self._calibration is None:
+            rows, _, is_pool = self._represented()
+            scores = self.fitted.pool_scores if is_pool else self.subset_scores(backend)
+            self._calibration = Calibration.of(rows, scores, self.structures(backend))
+        return self._calibration
+
+    def assignment(self, backend: Backend, threshold: float) -> Assignment:
+        """The structures of the training rows; not available for more than 50,000 rows."""
+        scores = self.scores(backend)
+        rows = self.fitted.points if self.fitted.holds_all else self.fitted.subset
+        return assign_rows(rows, scores <= threshold, self.structures(backend))
 
     def _find_structures(self, backend: Backend) -> list[Structure]:
         fitted, families = self.fitted, self._band_counts(backend)
         threshold = self.automatic_threshold(backend) if fitted.has_null else np.inf
         stream = Stream(fitted.key).child("structures")
         found = find_structures(families, fitted.pool_scores <= threshold, stream)
-        if fitted.holds_all:
-            return found
-        rows = subset(Stream(fitted.key), fitted.n_training)
-        cells = members_of(fitted.subset, self.subset_scores(backend) <= threshold, found)
-        return [each.with_members(rows[cells == k]) for k, each in enumerate(found)]
+        rows, numbers, is_pool = self._represented()
+        scores = fitted.pool_scores if is_pool else self.subset_scores(backend)
+        # Of the rows as they are, not dithered: the same rule as for new rows.
+        cells = assign_rows(rows, scores <= threshold, found).labels
+        return [each.with_members(numbers[cells == k]) for k, each in enumerate(found)]
 
     def _vote_threshold(
         self, backend: Backend, rows: Floats, scores: Floats, tables: Tables | None = None

@@ -56,7 +56,7 @@ def null_points(X: Floats, family: ModelFamily, stream: Stream) -> Floats:
     return np.asarray(stream.generator().uniform(*box(X), (NULL_POINTS, X.shape[1])))
 
 
-def p_values(scores: Floats, null: Floats) -> Floats:
+def chance_p_values(scores: Floats, null: Floats) -> Floats:
     """(1 + the number of null scores that are at most the score) / (1 + the number of them)."""
     return np.asarray((1 + np.searchsorted(np.sort(null), scores, side="right")) / (1 + len(null)))
 
@@ -131,7 +131,7 @@ def votes(scores: Floats, null: Floats, far: Bools, null_far: Bools) -> Bools:
     structure than random points would be, only those that are far are anomalous.
     """
     covered = float(np.mean(~null_far))
-    p = p_values(scores, null)
+    p = chance_p_values(scores, null)
     flagged = p > best_cut(p)
     if flagged.sum() < _MIN_FLAGGED:
         return np.asarray(flagged & far)

@@ -128,6 +128,12 @@ class ModelFamily(Protocol):
       operations of a formula that is compiled. Models are then bounded to where their points are.
       Only for subclasses of `piforest.families.Family`. An empty tuple, the default: no bounds.
     - `chart_wraps`: True if the first coordinate of the chart is periodic, from 0 to 4.
+    - `describe(params, names, digits)`: one model (p,) for a reader, a pair of a dict of named
+      parameters and an equation, one line of text with so many significant digits; names (d,): of
+      the columns. The default is the parameters as they are.
+    - `covered_part(params, X, names)`: the part of one model (p,) that the rows X (n, d) on it
+      cover, as a dict of plain values, such as the end points of a segment. The default is the
+      range of each column.
     - `scene`, a `piforest.families.Scene`: a synthetic data set with ground truth.
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,81 +13,16 @@ from .bands import BandTable, count_bins, least_ratio, within
 from .families import layout_of
 from .membership import first_occurrences
 from .models import ModelSet
-from .noise import robust_sigma
-from .protocols import Bools, Floats, Ints, ModelFamily
+from .protocols import Bools, Floats, Ints
+from .structure_description import Structure
 
 __all__ = ["Structure"]
 
 # Points within this many half-widths belong to a structure.
 REACH = 3.0
-# A sigma below this share of the half-width is due to rounding errors.
-_EXACT = 1e-6
 _REFINEMENTS = 4
 _REFITS = 100
 _MAX_STRUCTURES = 100
-
-
-@dataclass(frozen=True, repr=False)
-class Structure:
-    """One structure of the data.
-
-    Attributes
-    ----------
-    family : ModelFamily
-        The family of the structure.
-    params : ndarray of shape (p,)
-        The parameters of the model, as the family defines them.
-    half_width : float
-        Half the width of its band, in the units of the data; about two sigmas.
-    log_ratio : float
-        The log-likelihood ratio of its points with and without the structure.
-    members : ndarray of int
-        The training rows that belong to it (of a random 50,000, if there are more).
-    sigma : float
-        The noise: the standard deviation of its points about it, estimated robustly from the median
-        of their residuals.
-    """
-
-    family: ModelFamily
-    params: Floats
-    half_width: float
-    log_ratio: float
-    members: Ints
-    sigma: float
-
-    def __repr__(self) -> str:
-        return (
-            f"Structure({self.family.name}, {self.support} points, half-width "
-            f"{self.half_width:.3g}, log ratio {self.log_ratio:.4g})"
-        )
-
-    @property
-    def matrix(self) -> Floats:
-        """(3, 3) the homography or the fundamental matrix, in image coordinates."""
-        if not hasattr(self.family, "matrices"):
-            raise AttributeError(f"family {self.family.name!r} has no matrix; see params.")
-        return np.asarray(self.family.matrices(self.params[None])[0])
-
-    def with_members(self, members: Ints) -> Structure:
-        """The same structure with other members."""
-        return replace(self, members=members)
-
-    def with_noise(self, X: Floats, members: Ints) -> Structure:
-        """The same structure with these rows of X as members, and their noise."""
-        r = self.residuals(X[members])
-        sigma = robust_sigma(r, self.half_width, self.family.codimension(X.shape[1]))
-        # Of points that lie exactly on it, the noise is not known.
-        known = sigma > _EXACT * self.half_width
-        return replace(self, members=members, sigma=sigma if known else self.half_width / 2)
-
-    @property
-    def support(self) -> int:
-        """The number of members."""
-        return len(self.members)
-
-    def residuals(self, X: Floats) -> Floats:
-        """(n,) the distances of the rows of X to the structure."""
-        return np.asarray(self.family.residuals(X, self.params[None])[:, 0])
 
 
 def weighted_sigma(structures: Sequence[Structure], otherwise: float) -> float:

@@ -26,6 +26,7 @@ from piforest.apps.folder import score_folder  # noqa: E402
 from piforest.datasets import make_lines  # noqa: E402
 from piforest.engines.dask import cluster as _cluster  # noqa: E402
 from piforest.engines.dask import connect  # noqa: E402
+from piforest.engines.dask.packed import PackedModel  # noqa: E402
 from piforest.io.atomic import whole_file  # noqa: E402
 
 SMALL = {"n_models": 150, "n_estimators": 5, "max_samples": 32, "pool_size": 100}
@@ -91,10 +92,13 @@ def check(out, table, detector, names=FILES):
     for name in names:
         found = pd.read_parquet(out / name)
         expected = table.iloc[FILES[name]]
-        assert found.columns.tolist() == ["a", "b", "name", "score", "anomaly"]
+        assert found.columns.tolist() == ["a", "b", "name", "score", "anomaly", "structure",
+                                          "distance"]  # fmt: skip
         assert found["name"].tolist() == expected["name"].tolist()
         assert np.array_equal(found["score"], scores[FILES[name]])
         assert np.array_equal(found["anomaly"], scores[FILES[name]] > detector.threshold_)
+        if len(expected):
+            assert np.array_equal(found["structure"], detector.assign(expected[["a", "b"]]))
 
 
 def test_every_file_gets_its_scores(client, detector, table, source, monkeypatch):
@@ -415,9 +419,11 @@ def finished(detector, table, source):
     out = source.parent / "out"
     job = _folder._Job(source, out, ["a", "b"], "m", float(detector.threshold_), False, False)
     scores = detector.anomaly_score(table[["a", "b"]])
+    packed = PackedModel(detector.fitted_, "cpu", 1, detector.structures_)
     for name, rows in FILES.items():
         stamp = job.stamp(source / name)
-        _folder.write_scores(source / name, out / name, stamp, job.threshold, [scores[rows]])
+        given = (stamp, job.threshold, job.names, packed, [scores[rows]])
+        _folder.write_scores(source / name, out / name, *given)
     return out
 
 
@@ -443,9 +449,10 @@ def test_an_input_that_changed_after_its_output_was_written_is_named(detector, s
     assert all("already exists, from other data" in reason for reason in failed.values())
 
 
-def test_a_score_equal_to_the_threshold_is_no_anomaly(table, source, tmp_path):
+def test_a_score_equal_to_the_threshold_is_no_anomaly(detector, table, source, tmp_path):
     scores, target = np.linspace(0, 1, 400), tmp_path / "out.parquet"
     path = source / "day=2" / "part0.parquet"
-    counts = _folder.write_scores(path, target, {}, scores[300], [scores[:200], scores[200:]])
+    given = (["a", "b"], PackedModel(detector.fitted_, "cpu", 1), [scores[:200], scores[200:]])
+    counts = _folder.write_scores(path, target, {}, scores[300], *given)
     assert counts == (400, 0, 99)
     assert pd.read_parquet(target)["anomaly"].sum() == 99

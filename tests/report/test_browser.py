@@ -87,17 +87,19 @@ def test_downloads_hold_the_rows_unchanged_and_their_scores(visit, pages):
     ):
         called, (head, *rows) = downloaded(page, button)
         assert called == name
-        assert head == ["note", HOSTILE, "y", "score"]
+        assert head == ["note", HOSTILE, "y", "score", "structure", "distance"]
         assert [row[0] for row in rows] == [f'{HOSTILE}, "{k}"' for k in np.flatnonzero(chosen)]
         values = np.array([row[1:] for row in rows], float)
-        assert np.array_equal(values, np.column_stack([X, scores])[chosen])
+        assert np.array_equal(values[:, :3], np.column_stack([X, scores])[chosen])
+        assert (values[:, 3] == -1).all() if "rejected" in name else values[:, 3].max() > 0
+        assert (values[:, 4] >= 0).all()
 
 
 def test_missing_values_of_the_table_are_empty_on_the_page_and_in_downloads(visit):
     page = visit("gaps")
     for button in ("#download-kept", "#download-flagged"):
         _, (head, *rows) = downloaded(page, button)
-        assert head == ["x", "y", "old", "count", "flag", "word", "score"]
+        assert head == ["x", "y", "old", "count", "flag", "word", "score", "structure", "distance"]
         kinds = {tuple(row[2:6]) for row in rows}
         assert kinds == {("0.25", "77", "True", "under"), ("", "", "", "")}
     seen = set()
@@ -116,7 +118,7 @@ def test_formulas_are_harmless_in_downloads_and_shown_as_they_are(visit):
     seen = set()
     for button in ("#download-kept", "#download-flagged"):
         _, (head, *rows) = downloaded(page, button)
-        assert head == ["x", "y", "'=note", "score"]
+        assert head == ["x", "y", "'=note", "score", "structure", "distance"]
         seen |= {row[2] for row in rows}
         assert all(float(row[0]) <= 10 for row in rows), "numbers with a sign stay numbers"
     assert seen == set(FORMULAS.values())
@@ -133,7 +135,7 @@ def test_downloads_follow_the_threshold(visit, pages):
     page.focus("#slider")
     page.keyboard.press("PageDown")
     _, (head, *rows) = downloaded(page, "#download-flagged")
-    assert head == ["x", "y", "z", "score"]
+    assert head == ["x", "y", "z", "score", "structure", "distance"]
     assert np.array_equal(np.array(rows, float)[:, :3], X[scores > threshold_of(page)])
 
 

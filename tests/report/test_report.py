@@ -133,7 +133,7 @@ def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, lines):
     scores = np.sort(detector.anomaly_score(X))
     text, _ = write()
     assert '<tr class="kept">' not in text
-    assert "p is the probability that a point of no structure scores as low" in plain(text)
+    assert "p is the probability that a normal row scores as high" in plain(text)
     above = max(k for k in range(1, 20) if scores[-k] > scores[-k - 1])
     text, _ = write(detector.set_threshold((scores[-above] + scores[-above - 1]) / 2))
     assert text.count('<tr class="kept">') == 20 - above
@@ -150,11 +150,11 @@ def test_coordinates_far_from_zero_have_enough_digits_to_distinguish_them(write)
         top = np.argsort(-detector.anomaly_score(X), kind="stable")[:20]
         assert len(cells) == 20
         assert np.abs(np.array(cells, float) - X[top, k]).max() <= np.ptp(X[:, k]) / 1000
-    matched = re.search(r'<td class="code">([^<]+)</td>', text)[1].replace("\N{MINUS SIGN}", "-")
+    equation = re.search(r'<td class="code">([^<]+)</td>', text)[1]
     first = detector.structures_[0]
-    params = np.array([[float(word) for word in matched.split(",")]])
-    away = first.family.residuals(X, params)[:, 0] - first.residuals(X)
-    assert np.abs(away).max() < first.half_width
+    a, b, c = map(float, re.fullmatch(r"(\S+) x \+ (\S+) y = (\S+)", equation).groups())
+    away = np.abs(X @ [a, b] - c) - first.residuals(X)
+    assert np.abs(away).max() < first.sigma
     assert _off_their_models(detector, data) < first.half_width / 1000
 
 

@@ -159,3 +159,17 @@ def test_a_row_of_the_table_is_shown_in_the_view(visit, pages):
     assert page.inner_text("#pinned").startswith(f"{row} score")
     assert page.evaluate("document.activeElement.id") == "view"
     assert picture(page) != before
+
+
+def test_rows_are_filtered_by_label_and_by_structure(visit, pages):
+    page = visit("lines")
+    everything = picture(page)
+    seen = {everything}
+    for value in ("flagged", "kept", "none", "0", "1"):
+        page.select_option("#only", value)
+        drawn(page)
+        seen.add(picture(page))
+    assert len(seen) >= 5, "each shows other rows"
+    page.select_option("#only", "all")
+    drawn(page)
+    assert picture(page) == everything

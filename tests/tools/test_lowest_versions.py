@@ -18,7 +18,7 @@ def test_every_core_dependency_has_a_lowest_version():
         each.split("==")[0]
         for each in lowest.lowest_versions((ROOT / "pyproject.toml").read_text())
     ]
-    assert names == ["numpy", "scipy", "scikit-learn", "numba", "joblib"]
+    assert names == ["numpy", "scipy", "scikit-learn", "numba", "joblib", "pandas", "polars"]
 
 
 def test_a_dependency_without_one_is_an_error():

@@ -45,9 +45,11 @@ def test_distortion_is_that_of_opencv():
     *focal, k1, k2, p1, p2 = PARAMS["OPENCV"]
     ours = Camera.of_colmap("OPENCV", PARAMS["OPENCV"])
     criteria = (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 100, 1e-12)
-    other = cv2.undistortPoints(
-        PIXELS[:, None], Camera.of(focal).K, np.array([k1, k2, p1, p2]), criteria=criteria
-    )
+    given = PIXELS[:, None], Camera.of(focal).K, np.array([k1, k2, p1, p2])
+    if hasattr(cv2, "undistortPointsIter"):  # OpenCV 4
+        other = cv2.undistortPointsIter(*given, None, None, criteria)
+    else:
+        other = cv2.undistortPoints(*given, criteria=criteria)
     assert np.allclose(ours.normalise(PIXELS), other[:, 0], atol=1e-6)
 
 

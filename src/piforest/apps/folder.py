@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..assignment import assign_rows
 from ..engines.dask.engine import TASK_ROWS
-from ..engines.dask.packed import PackedModel, score
+from ..engines.dask.packed import PackedModel, score, unpack
 from ..io.atomic import remove_leftovers
 from ..io.tables import Table, parquet, table_writer, with_scores
 from ..protocols import Floats
+from ..structures import Structure
 
 _STAMP = b"piforest"
 
@@ -176,7 +178,8 @@ class _Run:
 
         # A task, so that it can be computed again if the workers that hold it die.
         detector = self.detector
-        packed = PackedModel(detector.fitted_, detector.device, detector.n_jobs)
+        found = getattr(detector, "structures_", None)
+        packed = PackedModel(detector.fitted_, detector.device, detector.n_jobs, found)
         model = client.compute(packed.delayed())
         running = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]
         names: dict[str, str] = {}
@@ -201,8 +204,9 @@ class _Run:
         scores = [client.submit(task, *part, model, pure=False) for part in parts]
         # Files in progress are finished first.
         return client.submit(
-            write_scores, path, target, file.stamp, job.threshold, scores, pure=False, priority=1
-        )
+            write_scores, path, target, file.stamp, job.threshold, job.names, model, scores,
+            pure=False, priority=1,
+        )  # fmt: skip
 
     def _end(self, name: str, future: Any) -> None:
         if future.status == "finished":
@@ -241,25 +245,43 @@ def score_rows(
 
 
 def write_scores(
-    path: Path, target: Path, stamp: dict[str, Any], threshold: float, scores: list[Floats]
+    path: Path,
+    target: Path,
+    stamp: dict[str, Any],
+    threshold: float,
+    names: list[str],
+    model: PackedModel,
+    scores: list[Floats],
 ) -> Counts:
-    """On a worker: write the file with its scores."""
+    """On a worker: write the file with its scores and structures."""
+    structures = unpack(model).structures
+    added = partial(_with_scores, threshold=threshold, names=names, structures=structures)
     target.parent.mkdir(parents=True, exist_ok=True)
     flat, start = np.concatenate([np.empty(0), *scores]), 0
     first = parquet.read_group(path, 0)
-    with table_writer(target, _with_scores(_stamped(first, stamp), flat, threshold)) as writer:
+    with table_writer(target, added(_stamped(first, stamp), flat)) as writer:
         for group in range(len(parquet.row_groups(path))):
             table = first if group == 0 else parquet.read_group(path, group)
             part = flat[start : start + len(table)]
-            writer.write(_with_scores(table, part, threshold))
+            writer.write(added(table, part))
             start += len(table)
     return Counts(len(flat), int(np.isnan(flat).sum()), int((flat > threshold).sum()))
 
 
-def _with_scores(table: Table, scores: Floats, threshold: float) -> Table:
+def _with_scores(
+    table: Table,
+    scores: Floats,
+    threshold: float,
+    names: list[str],
+    structures: list[Structure] | None,
+) -> Table:
     scores = scores[: len(table)]
     scored = ~np.isnan(scores)
-    return with_scores(table, scores[scored], threshold, scored)
+    known = scores[scored]
+    assigned = None
+    if structures is not None:
+        assigned = assign_rows(table.numbers(names)[scored], known <= threshold, structures)
+    return with_scores(table, known, threshold, scored, assigned)
 
 
 def _stamped(table: Table, stamp: dict[str, Any]) -> Table:

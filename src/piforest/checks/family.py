@@ -13,6 +13,7 @@ from ..families._formula import residuals_of
 from ..protocols import Floats, ModelFamily, RowLayout
 from ..typing import ArrayLike
 from ._require import CheckError, call_checked, require
+from .description import check_description
 
 _ROTATION = 0.7  # radians, an arbitrary angle
 
@@ -80,6 +81,8 @@ def _check_family(family: ModelFamily, rows: ArrayLike | None) -> str:
     _check_outline(family, X, theta, size)
     _check_formula(family, probes, theta, R, size)
     _check_null(family, X)
+    shaken = samples + rng.normal(0, 0.1 * size, samples.shape)
+    check_description(family, X, theta, shaken)
     require(
         np.array_equal(family.residuals(probes, theta), R),
         "residuals must not depend on earlier calls: keep no state.",

@@ -38,5 +38,8 @@ class LocalEngine:
     ) -> TrainingRows:
         return TrainingRows(to_numpy(X), quality, groups)
 
+    def by_rows(self, function: Callable[[Any, Any], Any], X: Any, scores: Any, name: str) -> Any:
+        return function(X, to_numpy(scores))
+
     def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
         return function(values)

@@ -105,6 +105,11 @@ class Engine(Protocol):
         """(n, t) path lengths of accepted or validated rows."""
         ...
 
+    def by_rows(self, function: Callable[[Any, Any], Any], X: Any, scores: Any, name: str) -> Any:
+        """Apply a function of rows and their scores to accepted or validated rows; name: of the
+        resulting column."""
+        ...
+
     def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
         """Apply a function to the result of `scores`; name: of the resulting column."""
         ...

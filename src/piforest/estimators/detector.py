@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import thresholds
 from .._tensors import from_arrow_stream, match_input_type
-from .._validation import check_contamination, check_finite, warn_user
+from .._validation import check_contamination, check_false_alarm_rate, check_finite, warn_user
 from ..engines import Engine, choose_engine, is_dask
 from ..findings import Findings
 from ..fitted import FittedForest
@@ -42,12 +42,14 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Results derived from it, computed on first use.
     threshold_ : float
         Rows with a larger `anomaly_score` are anomalies.
-    threshold_source_ : {"automatic", "contamination", "given", "no structure", "units differ"}
+    threshold_source_ : {"automatic", "contamination", "false alarm rate", "given", \
+            "no structure", "units differ"}
         The source of the threshold. No row is flagged if it is "no structure", since none was
         found, or "units differ", since the units of the columns hide the structures.
     """
 
     contamination: ContaminationLike
+    false_alarm_rate: float | None
     device: str
     n_jobs: int | None
     verbose: int
@@ -228,6 +230,8 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "fitted_")
         check_contamination(contamination)
         self.contamination = contamination
+        if hasattr(self, "false_alarm_rate"):
+            self.false_alarm_rate = None
         engine = self._engine(X)
         self._set_threshold(engine, None if X is None else engine.in_memory(X))
         return self
@@ -328,7 +332,8 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _restore(self, stored: StoredModel) -> Self:
         """Restore the content of a model file."""
         self.fitted_ = stored.fitted
-        self.findings_ = Findings(stored.fitted, stored.scores, stored.subset_scores)
+        names = stored.feature_names or None
+        self.findings_ = Findings(stored.fitted, stored.scores, stored.subset_scores, names)
         self.threshold_, self.threshold_source_ = stored.threshold, stored.threshold_source
         if stored.n_features is not None:
             self.n_features_in_ = stored.n_features
@@ -343,6 +348,7 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _set_threshold(self, engine: Engine, X: RowsLike | None = None, **known: Any) -> None:
         """Choose the threshold on X or on the training rows; known: measurements of `fit`."""
         contamination = check_contamination(self.contamination)
+        rate = check_false_alarm_rate(getattr(self, "false_alarm_rate", None), self.contamination)
         backend, findings = engine.backend, self.findings_
         if X is not None:
             rows = self._validated(X)
@@ -353,11 +359,13 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self.threshold_ = thresholds.share(scores, contamination)
             self.threshold_source_ = "contamination"
             return
-        if X is None:
+        if rate is not None:
+            self.threshold_ = findings.rated_threshold(backend, rate, **known)
+        elif X is None:
             self.threshold_ = findings.automatic_threshold(backend, **known)
         else:
             self.threshold_ = findings.held_out_threshold(backend, rows, scores)
-        self.threshold_source_ = "automatic"
+        self.threshold_source_ = "automatic" if rate is None else "false alarm rate"
         embedding = self.fitted_.embedding
         if not (self.fitted_.has_null and embedding):
             return
@@ -387,6 +395,23 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return scores
         # Not a bound method, so that the detector is not sent to workers.
         return engine.elementwise(partial(function, threshold=self.threshold_), scores, name)
+
+    def _map_rows(self, X: Any, functions: Mapping[str, Callable[..., Any]]) -> list[Any]:
+        """Functions of the rows of X, their scores and the threshold, by the name of the result."""
+        engine = self._engine(X)
+        if isinstance(X, np.memmap):
+            starts = range(0, len(X), _MAPPED_ROWS)
+            parts = [self._map_rows(np.array(X[k : k + _MAPPED_ROWS]), functions) for k in starts]
+            return [np.concatenate(each) for each in zip(*parts)]
+        if engine.accepts(X):
+            rows, scores = X, self._run(X, engine, "scores")
+        else:
+            rows = self._validated(engine.in_memory(X))
+            scores = engine.scores(self.fitted_, rows)
+        # Not bound methods, so that the detector is not sent to workers.
+        given = [partial(each, threshold=self.threshold_) for each in functions.values()]
+        results = [engine.by_rows(each, rows, scores, name) for each, name in zip(given, functions)]
+        return [match_input_type(result, X) for result in results]
 
     def _run(self, X: Any, engine: Engine, method: Literal["scores", "path_lengths"]) -> Any:
         """Call a method of the engine for the rows of X; a memory map is read in parts."""

@@ -11,6 +11,7 @@ from .._random import Stream
 from .._validation import (
     check_choice,
     check_contamination,
+    check_false_alarm_rate,
     check_positive,
     clear_fit,
     cpu_only_error,
@@ -114,6 +115,9 @@ class PreferenceIsolationForest(StructuredDetector):
         Share of the training points to flag: at most contamination * n, or the
         whole block of ties at the top. "auto" compares with random points; with
         in_sample_preferences=True it is Otsu's threshold.
+    false_alarm_rate : float in (0, 1) or None, default=None
+        In place of contamination: the expected share of normal points among the flagged ones is
+        at most this (the Benjamini-Hochberg procedure on `p_values`).
     device : {"cpu", "cuda", "auto"} or str, default="cpu"
         "cuda" or "cuda:1": a GPU, through PyTorch; "auto": a GPU if there is one; "torch": the
         same code on the CPU. Tensors give tensors on the same device, whatever `device` is.
@@ -132,7 +136,8 @@ class PreferenceIsolationForest(StructuredDetector):
         -1 for anomalies among the training points, +1 for the rest.
     threshold_ : float
         Points with a larger `anomaly_score` are anomalies.
-    threshold_source_ : {"automatic", "contamination", "given", "no structure", "units differ"}
+    threshold_source_ : {"automatic", "contamination", "false alarm rate", "given", \
+            "no structure", "units differ"}
         Its source. No point is flagged if it is "no structure", since none was found, or "units
         differ", since the units of the columns hide the structures.
     family_ : ModelFamily or list of ModelFamily
@@ -157,9 +162,13 @@ class PreferenceIsolationForest(StructuredDetector):
         The step that each column is rounded to, 0 where it is not. For a table, only that of the
         target; for matches, only if all columns are rounded.
     structures_ : list of Structure
-        The structures of the data, computed on first use.
+        The structures of the data, computed on first use; each has named parameters, an equation
+        and an extent.
+    structure_labels_ : ndarray of shape (n,)
+        The number of the structure of each training point, -1 for none; not available for more
+        than 50,000. `assign` gives the same for any points.
     null_scores_ : ndarray
-        Scores of random points, which `p_values` compares with.
+        Scores of random points, which `chance_p_values` compares with.
     models_ : tuple of ModelSet
         Parameters, minimal samples, scale and weight of the models, one set for each family.
     embedding_ : PreferenceEmbedding
@@ -224,6 +233,7 @@ class PreferenceIsolationForest(StructuredDetector):
         branching: int = 2,
         pool_size: int = 4096,
         contamination: ContaminationLike = "auto",
+        false_alarm_rate: float | None = None,
         device: str = "cpu",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -247,6 +257,7 @@ class PreferenceIsolationForest(StructuredDetector):
         self.branching = branching
         self.pool_size = pool_size
         self.contamination = contamination
+        self.false_alarm_rate = false_alarm_rate
         self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -386,7 +397,7 @@ class PreferenceIsolationForest(StructuredDetector):
         warn_of_units(embedding.only, rows.X, names)
         # 4. A forest of the preferences of the pool.
         self.fitted_ = fit_forest(rows, forest, engine.backend, stream, models)
-        self.findings_ = Findings(self.fitted_)
+        self.findings_ = Findings(self.fitted_, names=names)
         if self.proposals_ is not None and not self.proposals_.found:
             self.findings_.expect_no_structure()
         # 5. The threshold.
@@ -404,6 +415,7 @@ class PreferenceIsolationForest(StructuredDetector):
 
     def _forest_parameters(self) -> ForestParameters:
         check_contamination(self.contamination)
+        check_false_alarm_rate(self.false_alarm_rate, self.contamination)
         check_choice("path", self.path, PATHS)
         return ForestParameters(
             self._resolve_metric(),

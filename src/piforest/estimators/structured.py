@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import html
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import labels
 from .._random import Stream
 from .._tensors import match_input_type, to_numpy
+from .._validation import warn_user
+from ..assignment import assign_rows
+from ..calibration import Calibration
 from ..diagnosis import Finding
-from ..explain import Explanation, explanations
+from ..explain import Explanation, Sureness, explanations, flagged_again
 from ..fitted import FittedEmbedding
-from ..protocols import Floats, ModelFamily
+from ..pieces import Pieces
+from ..protocols import Floats, Ints, ModelFamily
 from ..structures import Structure, weighted_sigma
 from ..typing import RowsLike
 from .detector import Detector
 from .preference_embedding import EmbeddingAttributes
+
+# The results of `assign`, in the order of `Assignment`.
+_ASSIGNED = ("structure", "distance")
 
 
 class StructuredDetector(EmbeddingAttributes, Detector):
@@ -93,8 +101,188 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         """
         return self._findings().structures(self._engine().backend)
 
+    @property
+    def structure_labels_(self) -> Ints:
+        """(n,) the number of the structure of each training row, -1 for anomalies and for rows
+        near none; not available for more than 50,000 rows, see `assign`."""
+        return self._findings().assignment(self._engine().backend, self.threshold_).labels
+
+    def connected_structures(self) -> list[Structure]:
+        """The connected pieces of the structures: two coplanar tables are one plane, two patches.
+
+        The members of a structure are split where there is a gap that their own density does not
+        explain: where no row is among the nearest neighbours of one on the other side, for so many
+        neighbours that random rows of the same density fall apart in about one of a hundred cases.
+        Pieces of fewer than about 10 to 20 rows are not told apart.
+
+        Returns
+        -------
+        list of Structure
+            In the order of `structures_`, the largest piece of each first. Each has the model of
+            its structure, and `members` and `extent` of its own. `assign(X, connected=True)` gives
+            indices of this list.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from piforest import PreferenceIsolationForest
+        >>> rng = np.random.default_rng(0)
+        >>> xy = rng.uniform(size=(600, 2)) + rng.integers(0, 2, (600, 1)) * [2, 0]
+        >>> X = np.column_stack([xy, rng.normal(1, 0.01, 600)])
+        >>> X = np.concatenate([X, rng.uniform([0, 0, 0], [3, 1, 2], (60, 3))])
+        >>> detector = PreferenceIsolationForest("plane", random_state=0).fit(X)
+        >>> len(detector.structures_), len(detector.connected_structures())
+        (1, 2)
+        """
+        return list(self._findings().pieces(self._engine().backend).structures)
+
+    @overload
+    def assign(
+        self, X: RowsLike, *, return_distance: Literal[False] = False, connected: bool = False
+    ) -> Ints: ...
+    @overload
+    def assign(
+        self, X: RowsLike, *, return_distance: Literal[True], connected: bool = False
+    ) -> tuple[Ints, Floats]: ...
+    def assign(
+        self, X: RowsLike, *, return_distance: bool = False, connected: bool = False
+    ) -> Ints | tuple[Ints, Floats]:
+        """The structure of each row.
+
+        A row that `predict` keeps belongs to the structure that is nearest in half-widths, if it is
+        within three half-widths, about six sigmas. The structures are those of the training rows
+        (of at most `pool_size` of them), whatever X is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows like those of `fit`. Tensors give tensors, Dask collections lazy results.
+        return_distance : bool, default=False
+            Whether to return the distances, too.
+        connected : bool, default=False
+            Whether to number the connected pieces, those of `connected_structures`, in place of the
+            structures: a row belongs to the piece of the nearest training row of its structure.
+
+        Returns
+        -------
+        labels : ndarray of int of shape (n,)
+            The index in `structures_`; -1 for anomalies and for rows near no structure.
+        distances : ndarray of shape (n,)
+            The distance to the nearest structure in units of its sigma, also of rows without one;
+            infinite if there is no structure. Only if `return_distance`.
+
+        Examples
+        --------
+        >>> from piforest import PreferenceIsolationForest
+        >>> from piforest.datasets import make_lines
+        >>> X = make_lines(3, noise=0.01, anomaly_share=0.3, random_state=0).data
+        >>> detector = PreferenceIsolationForest("line", random_state=0).fit(X)
+        >>> labels, sigmas = detector.assign(X, return_distance=True)
+        >>> sorted(set(labels.tolist()))
+        [-1, 0, 1, 2]
+        >>> bool((labels == detector.structure_labels_).all() and sigmas[labels >= 0].max() < 12)
+        True
+        """
+        check_is_fitted(self, "fitted_")
+        findings, backend = self._findings(), self._engine().backend
+        structures = findings.structures(backend)
+        pieces = findings.pieces(backend) if connected else None
+        parts = {
+            name: partial(_assigned, structures, pieces, k) for k, name in enumerate(_ASSIGNED)
+        }
+        if not return_distance:
+            del parts["distance"]
+        found = self._map_rows(X, parts)
+        return tuple(found) if return_distance else found[0]  # type: ignore[return-value]
+
     def p_values(self, X: RowsLike) -> Floats:
-        """The probability that a point of no structure has a score as low as each row.
+        """The probability that a normal row scores as high as each row: small for anomalies.
+
+        The null hypothesis is that the row is as normal as the rows of the structures. Their scores
+        are those of the training rows (of a random 50,000, if there are more), which have no
+        preferences for the models that were computed from them. Each counts with the probability
+        that it belongs to its structure, given the distance to it alone, so that anomalies among
+        the training rows do not matter: p = (1 + the weight of the rows that score at least as
+        high) / (1 + the weight of all). Without any structure, all rows count, and a warning says
+        so.
+
+        The Benjamini-Hochberg procedure at level q bounds the expected share of normal rows among
+        those that it flags by q; `false_alarm_rate` does this.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+
+        See Also
+        --------
+        chance_p_values : Would a point of no structure score as low?
+
+        Examples
+        --------
+        >>> from piforest import PreferenceIsolationForest
+        >>> from piforest.datasets import make_lines
+        >>> X, y = make_lines(4, anomaly_share=0.3, random_state=0, return_X_y=True)
+        >>> p = PreferenceIsolationForest("line", random_state=0).fit(X).p_values(X)
+        >>> bool((p[y > 0] <= 0.05).mean() <= 0.06 and (p[y == 0] <= 0.05).mean() > 0.6)
+        True
+        """
+        return self._map_scores(X, "p_values", partial(_p_values, self._calibration("p_values")))  # type: ignore[no-any-return]
+
+    def anomaly_probability(self, X: RowsLike) -> Floats:
+        """The probability that each row is an anomaly, which does not decrease with the score.
+
+        It is estimated from the training rows, without labels: beside the structures, rows are
+        anomalous, and close to them the share of anomalies follows from the density beside them.
+        An isotonic regression on the score gives the probability. It is calibrated if the noise is
+        alike along a structure and anomalies are spread evenly about it: of the rows with a
+        probability of 0.7, about 70 % are anomalies.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            nan if no structure was found, since nothing is then known about the rows.
+
+        Examples
+        --------
+        >>> from piforest import PreferenceIsolationForest
+        >>> from piforest.datasets import make_lines
+        >>> X, y = make_lines(4, anomaly_share=0.3, random_state=0, return_X_y=True)
+        >>> p = PreferenceIsolationForest("line", random_state=0).fit(X).anomaly_probability(X)
+        >>> bool(abs(p.mean() - (y == 0).mean()) < 0.1)
+        True
+        """
+        calibration = self._calibration("anomaly_probability")
+        known = bool(self.structures_)
+        function = partial(_probability, calibration, known)
+        return self._map_scores(X, "anomaly_probability", function)  # type: ignore[no-any-return]
+
+    def _calibration(self, method: str) -> Calibration:
+        """The scores of normal rows, or an error; a warning without any structure."""
+        check_is_fitted(self, "fitted_")
+        if not self.has_null_:
+            raise ValueError(
+                f"{method} needs a detector with in_sample_preferences=False and one of the "
+                "metrics tanimoto, jaccard, ruzicka and cosine: the training rows of others vote "
+                "for themselves, and their scores cannot be compared with those of other rows."
+            )
+        if not self.structures_:
+            warn_user(
+                f"no structure was found, so that {method} cannot tell normal rows from others; "
+                "see diagnosis_."
+            )
+        return self._findings().calibration(self._engine().backend)
+
+    def chance_p_values(self, X: RowsLike) -> Floats:
+        """The probability that a point of no structure has a score as low as each row: large for
+        anomalies.
 
         The null hypothesis is that the point belongs to no structure: it is drawn uniformly from
         the box that contains 98 % of each column of the training data (of the pool, if there are
@@ -121,22 +309,22 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         >>> from piforest import PreferenceIsolationForest
         >>> from piforest.datasets import make_lines
         >>> X, y = make_lines(4, anomaly_share=0.3, random_state=0, return_X_y=True)
-        >>> p = PreferenceIsolationForest("line", random_state=0).fit(X).p_values(X)
+        >>> p = PreferenceIsolationForest("line", random_state=0).fit(X).chance_p_values(X)
         >>> bool(p[y == 0].mean() > 0.4 and p[y > 0].mean() < 0.1)
         True
         """
         check_is_fitted(self, "fitted_")
         if not self.has_null_:
             raise ValueError(
-                "p_values needs a detector with in_sample_preferences=False and one of the metrics "
-                "tanimoto, jaccard, ruzicka and cosine: others cannot be compared with random "
-                "points."
+                "chance_p_values needs a detector with in_sample_preferences=False and one of the "
+                "metrics tanimoto, jaccard, ruzicka and cosine: others cannot be compared with "
+                "random points."
             )
-        return self._map_scores(X, "p_values", partial(_p_values, self.null_scores_))  # type: ignore[no-any-return]
+        return self._map_scores(X, "chance_p_values", partial(_chance, self.null_scores_))  # type: ignore[no-any-return]
 
     @property
     def has_null_(self) -> bool:
-        """Whether scores can be compared with those of random points, which `p_values` needs."""
+        """Whether scores can be compared with those of random points, which p-values need."""
         check_is_fitted(self, "fitted_")
         return self.fitted_.has_null
 
@@ -151,7 +339,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         -------
         list of Explanation
             For each row, the nearest structures, its distances in their sigmas, the numbers of
-            their points, and a sentence.
+            their points, how sure the label is, which column would have to change for the row to
+            lie on the nearest structure, and a sentence.
 
         Examples
         --------
@@ -165,8 +354,23 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         engine, findings = self._engine(X), self._findings()
         backend, rows = engine.backend, self._validated(engine.in_memory(X))
         scores = backend.scores(self.fitted_, rows)
-        p = labels.p_values(scores, findings.null_scores(backend)) if self.has_null_ else None
-        return explanations(rows, scores, p, self.threshold_, findings.structures(backend))
+        structures, threshold = findings.structures(backend), self.threshold_
+        sureness = Sureness(
+            flagged_again(
+                backend.path_lengths(self.fitted_, rows),
+                self.fitted_.forest.trees.normaliser,
+                threshold,
+                Stream(self.fitted_.key).child("stability"),
+            )
+        )
+        if self.has_null_:
+            calibration = findings.calibration(backend)
+            probability = calibration.probability(scores) if structures else None
+            chance = labels.chance_p_values(scores, findings.null_scores(backend))
+            sureness = Sureness(
+                sureness.stability, calibration.p_values(scores), probability, chance
+            )
+        return explanations(rows, scores, sureness, threshold, structures)
 
     def _html_repr(self) -> str:
         """The diagram of scikit-learn, and the diagnosis of a fitted detector below it."""
@@ -182,5 +386,26 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         return embedding
 
 
-def _p_values(null: Floats, scores: Any, threshold: float) -> Any:
-    return match_input_type(labels.p_values(to_numpy(scores), null), scores)
+def _assigned(
+    structures: list[Structure],
+    pieces: Pieces | None,
+    part: int,
+    X: Floats,
+    scores: Floats,
+    threshold: float,
+) -> Any:
+    found = assign_rows(X, scores <= threshold, structures)
+    return found[part] if pieces is None or part else pieces.of(X, found)
+
+
+def _p_values(calibration: Calibration, scores: Any, threshold: float) -> Any:
+    return match_input_type(calibration.p_values(to_numpy(scores)), scores)
+
+
+def _probability(calibration: Calibration, known: bool, scores: Any, threshold: float) -> Any:
+    found = calibration.probability(to_numpy(scores)) * (1.0 if known else np.nan)
+    return match_input_type(found, scores)
+
+
+def _chance(null: Floats, scores: Any, threshold: float) -> Any:
+    return match_input_type(labels.chance_p_values(to_numpy(scores), null), scores)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ import numpy as np
 from .._random import Stream
 from ..protocols import Columns, Floats, RowLayout
 from ..typing import RandomStateLike
+from ._describe import Description, hull, scaled_matrix, vector, with_matrix
 from ._formula import chart_dimension, compiled_coordinate, compiled_formula, residuals_of
 from ._null import null_by_layout
 
@@ -102,6 +103,12 @@ class Family:
     # Whether models are refitted to their bands, if there are `lift` and `refit`.
     refits_bands: ClassVar[bool] = True
 
+    # For families with `matrices`: the name of the matrix, the equation with it, and whether it is
+    # known up to a factor.
+    matrix_name: ClassVar[str] = "M"
+    matrix_equation: ClassVar[str] = ""
+    matrix_up_to_scale: ClassVar[bool] = False
+
     @property
     def layout(self) -> RowLayout:
         """The meaning of the columns."""
@@ -164,6 +171,28 @@ class Family:
             compiled_coordinate(self, d, p, number)(np.ascontiguousarray(X, np.float64), theta, out)
             found.append(out)
         return found
+
+    def matrix(self, params: Floats) -> Floats:
+        """The matrix of one model (p,), scaled as OpenCV does if it is known up to a factor."""
+        matrices = getattr(self, "matrices", None)
+        if matrices is None:
+            raise AttributeError(f"family {self.name!r} has no matrix; see params.")
+        M = np.asarray(matrices(params[None])[0])
+        return scaled_matrix(M) if self.matrix_up_to_scale else M
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        """One model (p,) as named numbers and a line of text with so many significant digits;
+        names: of the columns. The default is the matrix, or the parameters as they are."""
+        if hasattr(self, "matrices"):
+            return with_matrix(self.matrix_name, self.matrix_equation, self.matrix(params), digits)
+        return Description({"params": params.tolist()}, f"params = {vector(params, digits)}")
+
+    def covered_part(self, params: Floats, X: Floats, names: Sequence[str]) -> dict[str, Any]:
+        """The part of one model (p,) that rows X (n, d) on it cover, as named numbers. The default
+        is the convex hull in each image for matches, else nothing."""
+        views = [view for view in self.layout.views if len(view) == 2]
+        hulls = {f"hull{k}": hull(X[:, list(view)]) for k, view in enumerate(views, 1)}
+        return {name: corners for name, corners in hulls.items() if corners is not None}
 
     def null_rows(self, X: Floats, n: int, stream: Stream) -> Floats:
         """Draw n rows that resemble those of X, but have no structure."""

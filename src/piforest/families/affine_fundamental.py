@@ -31,6 +31,8 @@ class AffineFundamental(Family):
     n_points = 4
     scene = Scene("make_affine_motion_pair", 2, "two distant rigid motions")
     layout = IMAGES
+    matrix_name, matrix_equation = "F", "x2' F x1 = 0"
+    matrix_up_to_scale = True
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
         steps = samples[:, 1:] - samples[:, :1]

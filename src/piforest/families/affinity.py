@@ -23,6 +23,7 @@ class _AffineMap(Family):
     """Base class of both families: parameters c1, c2 and the rows of a 2 x 2 matrix A."""
 
     layout = IMAGES
+    matrix_name, matrix_equation = "H", "x2 = H x1"
     # As for homographies.
     refits_bands = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..protocols import Bools, Columns, Floats
 from ._charts import diamond_angle
+from ._describe import Description, arc, round_about
 from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 from ._refits import Frame, taubin_sphere
@@ -59,6 +61,12 @@ class Circle(Family):
     def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
         centre, radius, valid = taubin_sphere(S)
         return np.column_stack([frame.restored(centre), radius * frame.scale[0]]), valid
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        return round_about(params, names, digits)
+
+    def covered_part(self, params: Floats, X: Floats, names: Sequence[str]) -> dict[str, Any]:
+        return arc(np.arctan2(X[:, 1] - params[1], X[:, 0] - params[0]))
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         angle = np.linspace(0, 2 * np.pi, 400)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._kernels.jit import jit
 from .._validation import check_not_below_zero
 from ..protocols import Bools, Columns, Floats
+from ._describe import Description, number, vector
 from ._family import ORIENTED, Family, Scene
 from ._oriented import (
     cross,
@@ -86,6 +88,23 @@ class Cone(Family):
         # Scaled by far, the distance to the axis; a missing normal has the largest error.
         turned2 = xp.where(known, around * around + slip * slip, far2)
         return xp.sqrt(off2 + self.normal_weight * self.normal_weight * turned2)
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        apex, axis = params[:3], params[3:6]
+        angle = float(np.degrees(np.arctan2(params[7], params[6])))
+        text = (
+            f"{number(angle)} degrees from the axis {vector(apex, digits)} + t "
+            f"{vector(axis, digits)}, t > 0"
+        )
+        given = {"apex": apex.tolist(), "direction": axis.tolist(), "angle": angle}
+        return Description(given, text)
+
+    def covered_part(self, params: Floats, X: Floats, names: Sequence[str]) -> dict[str, Any]:
+        """Where along the axis."""
+        if not len(X):
+            return {}
+        along = (X[:, :3] - params[:3]) @ params[3:6]
+        return {"from": float(along.min()), "to": float(along.max())}
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """Return five rings and eight lines from the apex."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._kernels.jit import jit
 from .._validation import check_flag, check_not_below_zero
 from ..protocols import Bools, Columns, Floats, RowLayout
+from ._describe import Description, ends_along, number, vector
 from ._family import ORIENTED, SPACE, Family, Scene
 from ._five_points import cylinders
 from ._oriented import (
@@ -115,6 +117,19 @@ class Cylinder(Family):
         sine2 = xp.where(~known | (sine2 > 1), 1.0, sine2)
         off, turned = far - radius, self.normal_weight * radius
         return xp.sqrt(off * off + turned * turned * sine2)
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        anchor, axis, radius = params[:3], params[3:6], float(params[6])
+        text = (
+            f"distance {number(radius, digits)} from the axis {vector(anchor, digits)} + t "
+            f"{vector(axis, digits)}"
+        )
+        given = {"point": anchor.tolist(), "direction": axis.tolist(), "radius": radius}
+        return Description(given, text)
+
+    def covered_part(self, params: Floats, X: Floats, names: Sequence[str]) -> dict[str, Any]:
+        """The ends of the axis."""
+        return ends_along(X[:, :3], params[:3], params[3:6])
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """Return five rings and eight lines along the axis."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
@@ -10,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..protocols import Bools, Columns, Floats
+from ._describe import Description, arc, number, vector
 from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 from ._samples import area
@@ -106,6 +108,21 @@ class Ellipse(Family):
         most, least = _eigenvalues(A, B, C)
         angle = 0.5 * np.arctan2(-2 * B, C - A)
         return np.stack([1 / np.sqrt(least), 1 / np.sqrt(most), angle], axis=1)
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        a, b, angle = (float(value) for value in self.axes(params[None])[0])
+        turned = float(np.degrees(angle))
+        text = (
+            f"ellipse about {vector(params[:2], digits)}, semi-axes {number(a, digits)} and "
+            f"{number(b, digits)}, the longer one at {number(turned)} degrees"
+        )
+        return Description(
+            {"centre": params[:2].tolist(), "semi_axes": [a, b], "angle": turned}, text
+        )
+
+    def covered_part(self, params: Floats, X: Floats, names: Sequence[str]) -> dict[str, Any]:
+        """The directions from the centre."""
+        return arc(np.arctan2(X[:, 1] - params[1], X[:, 0] - params[0]))
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         a, b, angle = self.axes(params[None])[0]

@@ -58,6 +58,7 @@ class Essential(Calibrated):
 
     name: ClassVar[str] = "essential"
     n_points = 5
+    matrix_name, matrix_equation = "E", "x2' E x1 = 0"
     scene = Scene("make_essential_pair", 2, "calibrated matches of two motions")
     max_models = 10
 

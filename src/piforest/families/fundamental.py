@@ -37,6 +37,8 @@ class Fundamental(Family):
 
     name: ClassVar[str] = "fundamental"
     layout = IMAGES
+    matrix_name, matrix_equation = "F", "x2' F x1 = 0"
+    matrix_up_to_scale = True
 
     def __post_init__(self) -> None:
         check_choice("solver", self.solver, ["7-point", "8-point"])

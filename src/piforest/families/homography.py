@@ -34,6 +34,8 @@ class Homography(Family):
     n_points = 4
     scene = Scene("make_plane_pair", 3, "matches of three planes")
     layout = IMAGES
+    matrix_name, matrix_equation = "H", "x2 ~ H x1"
+    matrix_up_to_scale = True
     # A band of pixels contains matches of several planes, which one refitted map would average.
     refits_bands = False
 

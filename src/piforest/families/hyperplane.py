@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
 from ._charts import plane_coordinates
+from ._describe import Description, ends_along, flat, rectangle
 from ._family import SPACE, Family, Scene
 from ._outlines import flat_within_box
 from ._refits import Frame, principal, with_one
@@ -61,6 +63,16 @@ class Hyperplane(Family):
         mean, values, vectors, valid = principal(S)
         params = np.concatenate([frame.restored(mean), vectors[:, :, 0]], axis=1)
         return params, valid & (values[:, 1] > 1e-14)
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        anchor, normal = np.split(params, 2)
+        return flat(anchor, normal, names, digits)
+
+    def covered_part(self, params: Floats, X: Floats, names: Sequence[str]) -> dict[str, Any]:
+        anchor, normal = np.split(params, 2)
+        if len(anchor) == 2:
+            return ends_along(X, anchor, np.array([-normal[1], normal[0]]))
+        return rectangle(X, anchor, normal) if len(anchor) == 3 else {}
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """Return the intersection with the box in two and three dimensions, else nothing."""

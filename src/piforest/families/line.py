@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..protocols import Bools, Columns, Floats
+from ._describe import Description, ends_along, flat, vector
 from ._family import Family, Scene
 from ._refits import Frame, principal, with_one
 
@@ -56,6 +58,18 @@ class Line(Family):
         mean, values, vectors, valid = principal(S)
         params = np.concatenate([frame.restored(mean), vectors[:, :, -1]], axis=1)
         return params, valid & (values[:, -1] > 1e-14)
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        anchor, direction = np.split(params, 2)
+        given = {"point": anchor.tolist(), "direction": direction.tolist()}
+        if len(anchor) == 2:
+            by_normal = flat(anchor, np.array([-direction[1], direction[0]]), names, digits)
+            return Description({**given, **by_normal.parameters}, by_normal.equation)
+        point, along = vector(anchor, digits), vector(direction, digits)
+        return Description(given, f"({', '.join(names)}) = {point} + t {along}")
+
+    def covered_part(self, params: Floats, X: Floats, names: Sequence[str]) -> dict[str, Any]:
+        return ends_along(X, *np.split(params, 2))
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         anchor, direction = np.split(params, 2)

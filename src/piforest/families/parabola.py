@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
@@ -11,10 +12,11 @@ import numpy as np
 
 from .._validation import check_flag
 from ..protocols import Bools, Columns, Floats
+from ._describe import Description, number, total, vector
 from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 from ._samples import area
-from .polynomial import abscissae, interpolate
+from .polynomial import abscissae, interpolate, plain_coefficients
 
 # Three points of a sample are collinear if twice the area of their triangle, relative to the square
 # of the largest difference of coordinates, is below this. A line intersects a parabola at most
@@ -88,6 +90,27 @@ class Parabola(Family):
         distance = abs(v - f) / xp.sqrt(1 + slope * slope)
         # The residual is infinite if the parabola overflows.
         return xp.where(distance >= 0, distance, inf)
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        point, axis, h, c = params[:2], params[2:4], float(params[4]), params[5:]
+        right = np.array([axis[1], -axis[0]])
+        c2 = float(c[2]) / h**2
+        if not self.rotated:
+            coefficients = plain_coefficients(float(point[0]), float(point[1]), h, c)
+            x, y = names
+            text = total(list(zip(coefficients.tolist(), ["", x, f"{x}^2"])), digits)
+            return Description({"coefficients": coefficients.tolist()}, f"{y} = {text}")
+        if c2 == 0:
+            text = f"line through {vector(point, digits)} across {vector(axis, digits)}"
+            return Description({"point": point.tolist(), "axis": axis.tolist()}, text)
+        t = -float(c[1]) / (2 * float(c[2]))
+        vertex = point + h * t * right + (float(c[0]) + t * (float(c[1]) + t * float(c[2]))) * axis
+        text = (
+            f"parabola with vertex {vector(vertex, digits)}, axis {vector(axis, digits)}, "
+            f"v = {number(c2, digits)} u^2"
+        )
+        given = {"vertex": vertex.tolist(), "axis": axis.tolist(), "curvature": 2 * c2}
+        return Description(given, text)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         point, axis, h, c = params[:2], params[2:4], params[4], params[5:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ import numpy as np
 
 from .._validation import check_integer
 from ..protocols import Bools, Columns, Floats
+from ._describe import Description, total
 from ._family import PLANE, Family, Scene
 from ._outlines import within_box
 
@@ -64,11 +66,27 @@ class Polynomial(Family):
         # The residual is infinite if the polynomial overflows.
         return xp.where(distance >= 0, distance, inf)
 
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        c = plain_coefficients(params[0], params[1], params[2], params[3:])
+        x, y = names
+        words = ["", x, *(f"{x}^{k}" for k in range(2, len(c)))]
+        text = f"{y} = {total(list(zip(c.tolist(), words)), digits)}"
+        return Description({"coefficients": c.tolist()}, text)
+
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         x = np.linspace(low[0], high[0], 1000)
         t = (x - params[0]) / params[2]
         y = params[1] + np.polyval(params[:2:-1], t)
         return [within_box(np.column_stack([x, y]), low, high)]
+
+
+def plain_coefficients(x0: float, y0: float, h: float, c: Floats) -> Floats:
+    """Coefficients of 1, x, x^2, ... of y0 + c0 + c1 t + c2 t^2 + ... with t = (x - x0) / h."""
+    powers = np.polynomial.Polynomial(c)(np.polynomial.Polynomial([-x0 / h, 1 / h]))
+    found = np.zeros(len(c))
+    found[: len(powers.coef)] = powers.coef
+    found[0] += y0
+    return found
 
 
 def abscissae(x: Floats) -> tuple[Floats, Floats, Bools]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .._kernels.jit import jit
 from .._validation import check_integer
 from ..protocols import Bools, Columns, Floats, RowLayout
+from ._describe import Description, total
 from ._family import Family, Scene
 from ._refits import Frame
 
@@ -143,6 +144,26 @@ class _Law(Family):
         features = [*x[:target], *x[target + 1 :]]
         return tuple(features) if len(features) < 3 else ()
 
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        target = self._column % len(names)
+        features = [name for k, name in enumerate(names) if k != target]
+        f = len(features)
+        terms = _plain_terms(params[:f], params[f : 2 * f], params[2 * f + 1 :], self.degree)
+        terms[()] += float(params[2 * f])
+        words = {"*".join(_powers(term, features)): value for term, value in terms.items()}
+        text = f"{names[target]} = {total([(v, word) for word, v in words.items()], digits)}"
+        named = {word or "intercept": value for word, value in words.items()}
+        return Description({"target": names[target], "coefficients": named}, text)
+
+    def covered_part(self, params: Floats, X: Floats, names: Sequence[str]) -> dict[str, Any]:
+        """The range of each feature."""
+        if not len(X):
+            return {}
+        low, high, target = X.min(axis=0), X.max(axis=0), self._column % len(names)
+        return {
+            name: [float(low[k]), float(high[k])] for k, name in enumerate(names) if k != target
+        }
+
     def lift(self, Z: Floats) -> Floats:
         t, y = np.delete(Z, self._column, axis=1), Z[:, self._column]
         terms = [t[:, term].prod(axis=1) for term in _terms(t.shape[1], self.degree)]
@@ -256,6 +277,34 @@ def _terms(f: int, degree: int) -> list[tuple[int, ...]]:
     """All products of at most `degree` of f features: the constant, the features, then the rest."""
     lengths = range(degree + 1)
     return [term for k in lengths for term in combinations_with_replacement(range(f), k)]
+
+
+def _plain_terms(
+    centres: Floats, widths: Floats, c: Floats, degree: int
+) -> dict[tuple[int, ...], float]:
+    """The coefficient of each product of features, from those of the scaled features
+    t = (x - centre) / width."""
+    terms = _terms(len(centres), degree)
+    plain = dict.fromkeys(terms, 0.0)
+    for term, coefficient in zip(terms, c.tolist()):
+        product: dict[tuple[int, ...], float] = {(): coefficient}
+        for i in term:
+            slope, shift = 1 / float(widths[i]), -float(centres[i]) / float(widths[i])
+            expanded: dict[tuple[int, ...], float] = {}
+            for part, value in product.items():
+                for key, factor in ((part, shift), (tuple(sorted((*part, i))), slope)):
+                    expanded[key] = expanded.get(key, 0.0) + value * factor
+            product = expanded
+        for part, value in product.items():
+            plain[part] += value
+    return plain
+
+
+def _powers(term: tuple[int, ...], names: Sequence[str]) -> list[str]:
+    """The factors of a product of features, such as x^2."""
+    return [
+        names[i] if term.count(i) == 1 else f"{names[i]}^{term.count(i)}" for i in sorted({*term})
+    ]
 
 
 @cache

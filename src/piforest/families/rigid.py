@@ -23,6 +23,7 @@ class _Motion(Family):
 
     n_points = 3
     layout = CLOUDS
+    matrix_name, matrix_equation = "T", "x' = T x"
     scaled: ClassVar[bool]
 
     def codimension(self, d: int) -> int:

@@ -30,6 +30,7 @@ class Rotation(Calibrated):
 
     name: ClassVar[str] = "rotation"
     n_points = 2
+    matrix_name, matrix_equation = "R", "x2 ~ R x1"
     scene = Scene("make_rotation_pair", 2, "two rotations of a camera")
 
     def codimension(self, d: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -11,6 +12,7 @@ import numpy as np
 from .._kernels.jit import jit
 from ..protocols import Bools, Columns, Floats
 from ._charts import diamond_angle
+from ._describe import Description, round_about
 from ._family import Family, Scene
 from ._outlines import within_box
 from ._refits import Frame, taubin_sphere
@@ -59,6 +61,9 @@ class Sphere(Family):
     def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
         centre, radius, valid = taubin_sphere(S)
         return np.column_stack([frame.restored(centre), radius * frame.scale[0]]), valid
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        return round_about(params, names, digits)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """Return a great circle for each pair of axes: three in space."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._kernels.jit import jit
 from .._validation import check_flag, check_integer
 from ..protocols import Bools, Columns, Floats
+from ._describe import Description, vector
 from ._family import Family, Scene
 from ._outlines import flat_within_box
 from ._refits import Frame, principal, with_one
@@ -88,6 +90,13 @@ class Subspace(Family):
             anchor, valid = np.zeros((len(S), d)), S[:, -1, -1] > 0
         directions = vectors[:, :, ::-1][:, :, :r].transpose(0, 2, 1).reshape(len(S), -1)
         return np.concatenate([anchor, directions], axis=1), valid & (values[:, -r] > 1e-14)
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        point, *directions = params.reshape(-1, len(names))
+        terms = [f"t{k} {vector(each, digits)}" for k, each in enumerate(directions, 1)]
+        text = f"({', '.join(names)}) = {' + '.join([vector(point, digits), *terms])}"
+        given = {"point": point.tolist(), "directions": [each.tolist() for each in directions]}
+        return Description(given, text)
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """Return a line, or the intersection of a hyperplane with the box, else nothing."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..protocols import Bools, Columns, Floats
+from ._describe import Description, vector
 from ._family import CLOUDS, IMAGES, Family, Scene
 from ._refits import Frame, with_one
 
@@ -32,6 +34,19 @@ class _Shift(Family):
         half = len(x) // 2
         off = [end - start - t for start, end, t in zip(x, x[half:], theta)]
         return xp.sqrt(sum(a * a for a in off))
+
+    def matrices(self, params: Floats) -> Floats:
+        """Return T (m, k + 1, k + 1) with x2 = T x1, for translations in k dimensions."""
+        k = params.shape[1]
+        T = np.tile(np.eye(k + 1), (len(params), 1, 1))
+        T[:, :k, k] = params
+        return T
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        half = len(names) // 2
+        start, end = (f"({', '.join(part)})" for part in (names[:half], names[half:]))
+        text = f"{end} = {start} + {vector(params, digits)}"
+        return Description({"translation": params.tolist()}, text)
 
     def lift(self, Z: Floats) -> Floats:
         return with_one(Z)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..protocols import Bools, Columns, Floats
+from ._describe import Description, vector
 from ._family import SEGMENTS, Family, Scene
 
 # A segment is a point if it is shorter than this share of the size of its sample; two lines
@@ -58,6 +60,16 @@ class VanishingPoint(Family):
         length = xp.sqrt(dx * dx + dy * dy)
         # If the midpoint is the vanishing point, the residual is 0.
         return xp.where(length > 0, abs(hx * dy - hy * dx) / length, 0.0)
+
+    def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
+        centre, towards, w = params[:2], params[2:4], float(params[4])
+        with np.errstate(all="ignore"):
+            point = centre + towards / w
+        if not np.isfinite(point).all():
+            direction = towards / np.linalg.norm(towards)
+            text = f"edges are parallel to {vector(direction, digits)}"
+            return Description({"direction": direction.tolist()}, text)
+        return Description({"point": point.tolist()}, f"edges meet at {vector(point, digits)}")
 
 
 def _line(ends: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -33,7 +33,9 @@ _MODELS = ("params", "samples", "points", "scale", "weight")
 _BOUNDS = ("low", "size", "cells")
 
 Header = dict[str, Any]
-ThresholdSource = Literal["automatic", "contamination", "given", "no structure", "units differ"]
+ThresholdSource = Literal[
+    "automatic", "contamination", "false alarm rate", "given", "no structure", "units differ"
+]
 
 
 @dataclass(frozen=True)

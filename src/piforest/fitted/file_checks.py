@@ -28,7 +28,9 @@ _MAX_TREES = 2**16
 # Computing the expected depth for more than two branches is quadratic in max_samples.
 _MAX_SAMPLES_OF_MANY_BRANCHES = 2**14
 _MAX_NESTING = 8
-_THRESHOLD_SOURCES = ("automatic", "contamination", "given", "no structure", "units differ")
+_THRESHOLD_SOURCES = (
+    "automatic", "contamination", "false alarm rate", "given", "no structure", "units differ",
+)  # fmt: skip
 _SIGMA_SOURCES = ("given", "estimated", "guessed")
 # Metrics whose distances never exceed 1.
 _BOUNDED_METRICS = ("cosine", "jaccard", "ruzicka", "tanimoto", "hamming")

@@ -10,9 +10,9 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from .._validation import check_choice
+from ..assignment import assign_rows
 from ..metrics import as_rows
 from ..protocols import Floats, Ints
-from ..structures import members_of
 from ..typing import RowsLike
 from . import _common as common
 from ._mds import mds
@@ -185,7 +185,7 @@ def _rows_of(X: Any, rows: Ints) -> Any:
 def _by_structure(detector: Any, points: Floats, scores: Floats) -> _Groups:
     """Rows by the structure that they belong to; those of none last."""
     found = detector.structures_
-    cells = members_of(points, scores <= detector.threshold_, found)
+    cells = assign_rows(points, scores <= detector.threshold_, found).labels
     names = [f"{each.family.name} {k}" for k, each in enumerate(found)]
     return _groups(np.where(cells < 0, len(found), cells), [*names, "on none"])
 

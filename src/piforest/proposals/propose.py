@@ -191,7 +191,8 @@ def _simple_enough(rows: list[Proposal], n: int, d: int) -> list[Proposal]:
     cheap = [
         each
         for each in rows
-        if max(price(family, n, d) for family in each.families) < least
+        if each.families != best.families
+        and max(price(family, n, d) for family in each.families) < least + len(best.families) - 1
         and each.evidence >= _NEARLY * best.evidence
     ]
     first = min(cheap, key=lambda each: price(each.families[0], n, d), default=best)

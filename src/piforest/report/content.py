@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -92,11 +92,17 @@ def build_content(
         raise ValueError(f"rows must be integers, got dtype {rows.dtype}.")
     pictures = _images(images, d)
     shown = _shown(scores, columns)
-    structures = list(getattr(detector, "structures_", []))
+    structures = _named(getattr(detector, "structures_", []), column_names)
     return Content(
         detector, X, points, scores, column_names, columns, places,
         _one_each("rows", rows, n).astype(np.int64), shown, pictures, structures,
     )  # fmt: skip
+
+
+def _named(structures: Any, names: list[str]) -> list[Structure]:
+    """The structures with the names of the page, if they have others."""
+    return [each if each.names == tuple(names) else replace(each, names=tuple(names))
+            for each in structures]  # fmt: skip
 
 
 def _points(X: Any) -> Floats:

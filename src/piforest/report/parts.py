@@ -93,6 +93,8 @@ def tiles(content: Content, seconds: float | None) -> str:
 def _contamination(detector: Any) -> str:
     if detector.threshold_source_ == "given":
         return "set by hand"
+    if detector.threshold_source_ == "false alarm rate":
+        return f"at most {100 * detector.false_alarm_rate:.3g} % of the flagged are normal"
     if detector.threshold_source_ == "automatic":
         return "chosen automatically"
     if detector.threshold_source_ == "no structure":
@@ -124,13 +126,12 @@ def structures(content: Content) -> str:
     if not listed:
         return "<p>No structure stands out from chance.</p>"
     head = "".join(
-        f'<th scope="col"{" class=num" if k in (2, 3, 4) else ""}>{name}</th>'
+        f'<th scope="col"{" class=num" if k in (2, 3, 4, 5) else ""}>{name}</th>'
         for k, name in enumerate(
-            ["Draw", "Family", "Points", "Half-width", "Log ratio", "Parameters"]
+            ["Draw", "Family", "Points", "Sigma", "Half-width", "Log ratio", "Equation"]
         )
     )
-    digits = digits_for(content.X)
-    body = "\n".join(_structure_row(k, each, digits) for k, each in enumerate(listed))
+    body = "\n".join(_structure_row(k, each) for k, each in enumerate(listed))
     more = len(content.structures) - len(listed)
     note = f"<p class=note>{more} weaker structures are not listed.</p>" if more else ""
     return (
@@ -142,24 +143,17 @@ def structures(content: Content) -> str:
     )
 
 
-def _structure_row(k: int, each: Structure, digits: int) -> str:
+def _structure_row(k: int, each: Structure) -> str:
     return (
         f'<tr><td><label class="pick"><input type="checkbox" data-structure="{k}" checked '
         f'aria-label="Draw structure {k}"><span class="swatch s{k % COLOURS}">{k}</span></label>'
         "</td>"
         f"<td>{escape(str(each.family.name).replace('_', ' '))}</td>"
-        f"{_cell('Points', f'{each.support:,}')}{_cell('Half-width', number(each.half_width))}"
+        f"{_cell('Points', f'{each.support:,}')}{_cell('Sigma', number(each.sigma))}"
+        f"{_cell('Half-width', number(each.half_width))}"
         f"{_cell('Log ratio', number(each.log_ratio))}"
-        f'<td class="code">{escape(_parameters(each, digits))}</td></tr>'
+        f'<td class="code">{escape(each.equation)}</td></tr>'
     )
-
-
-def _parameters(each: Structure, digits: int) -> str:
-    """All parameters, or the rows of the matrix, scaled to its largest entry."""
-    if not hasattr(each.family, "matrices"):
-        return ", ".join(number(value, digits) for value in each.params)
-    matrix = each.matrix / np.abs(each.matrix).max()
-    return "; ".join(" ".join(number(value, digits) for value in row) for row in matrix)
 
 
 def anomalous_rows(content: Content) -> str:
@@ -210,8 +204,8 @@ def _about_rows(content: Content, top: Ints) -> str:
         notes.append(f"Only the first {flagged:,} are above it; the others, in grey, are kept.")
     if getattr(content.detector, "has_null_", False):
         notes.append(
-            "p is the probability that a point of no structure scores as low as this row: large "
-            "for anomalies, near 0 for points of a structure."
+            "p is the probability that a normal row scores as high as this row: small for "
+            "anomalies."
         )
     return f'<p class="note">{" ".join(notes)}</p>'
 

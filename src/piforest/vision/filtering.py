@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..assignment import Assignment, assign_rows
 from ..estimators import PreferenceIsolationForest
 from ..families import FAMILIES, get_family, layout_of
 from ..io.cameras import Camera
 from ..protocols import Bools, Floats, Ints
-from ..structures import members_of
 from ..typing import ContaminationLike, FamilyLike, RandomStateLike, SigmaLike
 from .inputs import MatchesLike, PointsLike, as_rows
 from .motions import CALIBRATED, Motion, motions_of
@@ -42,6 +42,8 @@ class Filtered:
         The cameras of K1 and K2.
     labels : ndarray of int of shape (n,)
         The motion of each match, -1 for none.
+    distances : ndarray of shape (n,)
+        The distance of each match to the nearest motion, in its sigmas.
     motions : list of Motion
         The motions, those with the most evidence first; computed on first use.
     models : ndarray of shape (s, 3, 3)
@@ -57,7 +59,16 @@ class Filtered:
     @cached_property
     def labels(self) -> Ints:
         """(n,) the motion of each match, -1 for none."""
-        return members_of(_fitted_rows(self), self.mask, self.detector.structures_)
+        return self._assigned.labels
+
+    @property
+    def distances(self) -> Floats:
+        """(n,) the distance of each match to the nearest motion, in its sigmas."""
+        return self._assigned.distances
+
+    @cached_property
+    def _assigned(self) -> Assignment:
+        return assign_rows(_fitted_rows(self), self.mask, self.detector.structures_)
 
     @cached_property
     def motions(self) -> list[Motion]:

@@ -112,7 +112,7 @@ def _motion(
     if calibrated and cameras is not None:
         width *= (cameras[0].focal + cameras[1].focal) / 2
     rows = rays if calibrated and rays is not None else X
-    matrix = refine(family, _matrix_of(structure), rows[members])
+    matrix = refine(family, _start(structure), rows[members])
     found: dict[str, Any] = {"family": family, "members": members, "half_width": width}
     if family == "rotation":
         return Motion(**found, R=matrix, H=_in_pixels(matrix, cameras, True))
@@ -128,12 +128,9 @@ def _motion(
     return Motion(**{**found, **_pose(E, (X if rays is None else rays)[members], width, cameras)})
 
 
-def _matrix_of(structure: Structure) -> Floats:
-    if hasattr(structure.family, "matrices"):
-        return structure.matrix
-    matrix = np.eye(3)  # a translation
-    matrix[:2, 2] = structure.params
-    return matrix
+def _start(structure: Structure) -> Floats:
+    """The matrix that a refinement begins with; its sign matters, so that it is not scaled."""
+    return np.asarray(structure.family.matrices(structure.params[None])[0])  # type: ignore[attr-defined]
 
 
 def _plane(X: Floats, width: float) -> Floats | None:

@@ -38,6 +38,7 @@ class PairOptions:
     family_options: tuple[tuple[str, Any], ...] = ()
     sigma: float | str = "auto"
     contamination: float | str = "auto"
+    false_alarm_rate: float | None = None
     n_models: int | str = "auto"
     n_estimators: int = 100
     quality: bool = False
@@ -75,6 +76,9 @@ class PairResult:
         The median angle between the two rays of a match, in degrees; nan without cameras.
     note : str
         What is not determined, and why.
+    distances : ndarray of shape (n,) or None
+        The distance of each match to the nearest motion, in its sigmas; None if there are too few
+        matches.
     F, E, H, R, t : ndarray or None
         Of the motion with the most evidence.
     """
@@ -91,6 +95,7 @@ class PairResult:
     geometry: str = "none"
     parallax: float = float("nan")
     note: str = ""
+    distances: Floats | None = None
     F: Floats | None = None
     E: Floats | None = None
     H: Floats | None = None
@@ -254,6 +259,7 @@ def judge_pair(
         kept = filter_matches(
             matches.X[:, :2], matches.X[:, 2:], family=family, K1=K1, K2=K2,
             quality=matches.quality if options.quality else None, sigma=options.sigma,  # type: ignore[arg-type]
+            false_alarm_rate=options.false_alarm_rate,
             contamination=options.contamination, n_models=options.n_models,  # type: ignore[arg-type]
             n_estimators=options.n_estimators, random_state=options.seed, n_jobs=1,
         )  # fmt: skip
@@ -263,7 +269,7 @@ def judge_pair(
         focal = (cameras[0].focal + cameras[1].focal) / 2
     found = replace(
         nothing, scores=kept.scores, sigma=float(kept.detector.sigma_) * focal,
-        threshold=float(kept.detector.threshold_),
+        threshold=float(kept.detector.threshold_), distances=kept.distances,
     )  # fmt: skip
     if not motions:
         return replace(found, note="no motion stands out from chance")

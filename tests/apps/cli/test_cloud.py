@@ -168,7 +168,7 @@ def test_structures_are_coloured_numbered_and_described(scan, scene, tmp_path, c
         X = table.numbers(["x", "y", "z"])[of == k]
         assert (plane["type"], plane["points"]) == ("plane", len(X))
         assert np.allclose([plane["bounds"]["min"], plane["bounds"]["max"]], [X.min(0), X.max(0)])
-        away = np.abs(X @ plane["equation"][:3] + plane["equation"][3])
+        away = np.abs(X @ plane["normal"] - plane["offset"])
         assert away.max() <= 3 * plane["half_width"] + 1e-6
     again = tmp_path / "again.pcd"
     run(capsys, out, "--colours", "structure", "--out", again)
@@ -223,3 +223,18 @@ def test_a_sample_of_a_large_cloud_is_drawn(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     _plots.draw_cloud(tmp_path / "p.svg", rng.normal(size=(400, 3)), rng.uniform(size=400), 0.5)
     assert (tmp_path / "p.svg").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_structures_are_classes_of_a_las_file_where_asked(scan, tmp_path, capsys):
+    laspy = pytest.importorskip("laspy")
+    out = tmp_path / "scored.las"
+    assert run(capsys, scan, "--classify", "--out", out)[0] == 0
+    points = laspy.read(out)
+    structure, anomaly = np.asarray(points["structure"]), np.asarray(points["anomaly"])
+    expected = np.where(anomaly == 1, 7, np.where(structure >= 0, 64 + structure, 1))
+    assert np.array_equal(np.asarray(points.classification), expected)
+    assert {64, 65, 7} <= set(expected)
+    code, _, problem = run(capsys, scan, "--classify", "--out", tmp_path / "scored.ply")
+    assert code == 2
+    assert "--classify is for LAS files" in problem

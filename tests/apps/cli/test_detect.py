@@ -33,13 +33,17 @@ def test_scores_are_written_beside_the_columns_of_the_file(lines, scene, tmp_pat
     code, printed, err = run(capsys, "detect", lines, "--family", "line", "--out", out)
     assert (code, err) == (0, "")
     before, after = rows_of(lines), rows_of(out)
-    assert list(after[0]) == ["id", "x", "y", "note", "score", "anomaly"]
-    assert [{k: row[k] for k in row if k not in ("score", "anomaly")} for row in after] == before
+    added = ["score", "anomaly", "structure", "distance"]
+    assert list(after[0]) == ["id", "x", "y", "note", *added]
+    assert [{k: row[k] for k in row if k not in added} for row in after] == before
     X, y = scene
     expected = PreferenceIsolationForest("line", random_state=0).fit(X)
     assert np.array_equal([float(row["score"]) for row in after], expected.scores_)
     flagged = np.array([row["anomaly"] for row in after])
     assert np.array_equal(flagged == "1", expected.labels_ == -1)
+    labels, sigmas = expected.assign(X, return_distance=True)
+    assert np.array_equal([int(row["structure"]) for row in after], labels)
+    assert np.array_equal([float(row["distance"]) for row in after], sigmas)
     assert set(flagged) == {"0", "1"}
     assert roc_auc_score(y == 0, expected.scores_) > 0.95
     assert "257 in columns x, y of" in printed
@@ -133,11 +137,12 @@ def test_the_name_tells_the_format_of_the_output(ending, scene, tmp_path, capsys
     out = tmp_path / f"scores.{ending}"
     assert run(capsys, "detect", tmp_path / "points.npy", "--family", "line", "--out", out)[0] == 0
     table = read_table(out)
-    last = np.asarray(table.numbers())[:, -2:]
+    last = np.asarray(table.numbers())[:, -4:]
     assert len(table) == 257
     expected = PreferenceIsolationForest("line", random_state=0).fit(scene[0])
     assert last[:, 0] == pytest.approx(expected.scores_)
     assert np.array_equal(last[:, 1] == 1, expected.labels_ == -1)
+    assert np.array_equal(last[:, 2], expected.structure_labels_)
 
 
 def test_without_a_suffix_the_output_has_that_of_the_file(scene, tmp_path, capsys):
@@ -157,7 +162,8 @@ def test_a_file_that_has_scores_keeps_them(lines, tmp_path, capsys):
     assert code == 0
     answer = json.loads(printed)
     assert answer["columns"] == ["x", "y"]  # the first scores are not coordinates
-    assert answer["score_columns"] == ["piforest_score", "piforest_anomaly"]
+    names = ("score", "anomaly", "structure", "distance")
+    assert answer["score_columns"] == [f"piforest_{name}" for name in names]
     for row in rows_of(twice):
         assert row["score"] == row["piforest_score"]
 
@@ -319,3 +325,29 @@ def test_a_threshold_from_the_report_can_be_repeated(lines, capsys):
     code, _, problem = run(capsys, "detect", lines, "--family", "line", *both)
     assert code == 2
     assert "both choose the threshold" in problem
+
+
+@pytest.mark.slow
+def test_structures_of_rows_are_in_json_with_equations_and_pieces(lines, capsys):
+    code, printed, _ = run(
+        capsys, "detect", lines, "--family", "line", "--connected", "--json", "--rows",
+        "--false-alarm-rate", "0.2",
+    )  # fmt: skip
+    assert code == 0
+    answer = json.loads(printed)
+    assert answer["threshold_source"] == "false alarm rate"
+    for each in answer["structures"]:
+        assert each["equation"].count(" = ") == 1
+        assert {"normal", "offset"} <= set(each["parameters"])
+        assert {"ends", "bounds"} <= set(each["extent"])
+        assert sum(piece["members"] for piece in each["pieces"]) == each["members"]
+    parents = {piece["piece"]: k for k, each in enumerate(answer["structures"])
+               for piece in each["pieces"]}  # fmt: skip
+    for row in answer["scored_rows"]:
+        assert row["structure"] == parents.get(row["piece"], -1)
+        assert row["distance"] >= 0
+        assert row["structure"] == -1 or not row["anomaly"]
+    both = ["--false-alarm-rate", "0.1", "--contamination", "0.1"]
+    code, _, problem = run(capsys, "detect", lines, "--family", "line", *both)
+    assert code == 2
+    assert "--contamination and --false-alarm-rate both choose the threshold" in problem

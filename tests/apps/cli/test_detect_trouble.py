@@ -283,7 +283,7 @@ def test_a_pipe_gets_the_format_of_the_input(lines):
     command = [sys.executable, "-m", "piforest", "detect", lines, "--family", "line", "--quiet",
                "--out", "/dev/stdout"]  # fmt: skip
     result = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert result.stdout.startswith("id,x,y,note,score,anomaly\ns000,")
+    assert result.stdout.startswith("id,x,y,note,score,anomaly,structure,distance\ns000,")
     assert result.stdout.count("\n") == 258
 
 

@@ -37,6 +37,7 @@ def run(capsys, *arguments):
 @pytest.mark.parametrize("row", [1, 200])
 def test_a_row_is_explained_in_words_and_numbers(row, folder, detector, capsys):
     fitted, X = detector
+    fitted.findings_.name_columns(["east", "north"])
     reason = fitted.explain(X[row - 1 : row])[0]
     command = [folder / "points.csv", "--row", row, "--family", "line"]
     code, printed, err = run(capsys, *command)

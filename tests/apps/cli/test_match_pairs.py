@@ -71,7 +71,8 @@ def test_pixels_with_cameras_give_a_pose(table, tmp_path, capsys):
     assert np.dot(structure["t"], pair.t) > 0.99
     assert 0.1 < answer["sigma"] < 1  # pixels
     assert structure["note"] == ""
-    assert list(rows_of(out)[0])[5:] == ["u1", "v1", "u2", "v2", "score", "anomaly"]
+    assert list(rows_of(out)[0])[5:] == ["u1", "v1", "u2", "v2", "score", "anomaly",
+                                         "structure", "distance"]  # fmt: skip
     again = run(
         capsys, *command, "--calibration", tmp_path / "K.json", "--calibration",
         tmp_path / "K2.txt", "--json",

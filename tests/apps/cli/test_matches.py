@@ -51,7 +51,8 @@ def test_wrong_matches_of_two_images_are_found(pair, folder, tmp_path, capsys):
     )  # fmt: skip
     assert (code, err) == (0, "")
     found = columns_of(out)
-    assert list(found) == ["x1", "y1", "x2", "y2", "ratio", "score", "anomaly"]
+    assert list(found) == ["x1", "y1", "x2", "y2", "ratio", "score", "anomaly", "structure",
+                           "distance"]  # fmt: skip
     truth = right(pair, np.column_stack([found[name] for name in ("x1", "y1", "x2", "y2")]))
     assert roc_auc_score(~truth, found["score"]) > 0.97
     assert np.mean(truth[found["anomaly"] == 0]) > 0.95

@@ -48,7 +48,7 @@ def test_standard_input_is_a_table_or_json_lines(name, points, tmp_path, capsys,
     code, lines, _ = run(capsys, "detect", name, *QUICK, "--out", "-")
     assert code == 0
     found = [json.loads(line) for line in lines.splitlines()]
-    expected = [row.split(",")[-2:] for row in table.splitlines()[1:]]
+    expected = [row.split(",")[-4:-2] for row in table.splitlines()[1:]]
     assert [[str(row["score"]), str(int(row["anomaly"]))] for row in found] == expected
 
 
@@ -65,8 +65,9 @@ def test_commands_in_a_pipe(points, tmp_path):
     again, _ = score.communicate(scored)
     assert score.returncode == 0
     rows = [line.split(",") for line in again.decode().splitlines()]
-    assert rows[0][-4:] == ["score", "anomaly", "piforest_score", "piforest_anomaly"]
-    assert all(row[-4:-2] == row[-2:] for row in rows[1:])
+    names = ["score", "anomaly", "structure", "distance"]
+    assert rows[0][-8:] == [*names, *(f"piforest_{name}" for name in names)]
+    assert all(row[-8:-4] == row[-4:] for row in rows[1:])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
@@ -83,7 +84,7 @@ def test_another_format_keeps_its_own_on_standard_output(points, tmp_path, capfd
     frame.write_parquet(tmp_path / "a.parquet")
     assert cli.main(["detect", str(tmp_path / "a.parquet"), *QUICK, "--out", "-"]) == 0
     found = pl.read_parquet(io.BytesIO(capfdbinary.readouterr().out))
-    assert found.columns == ["x", "y", "score", "anomaly"]
+    assert found.columns == ["x", "y", "score", "anomaly", "structure", "distance"]
 
 
 def test_binary_content_is_not_printed_on_a_terminal(points, tmp_path, capsys, monkeypatch):

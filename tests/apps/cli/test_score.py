@@ -60,7 +60,8 @@ def test_scores_are_written_beside_the_columns_in_the_order_of_the_file(
     assert captured.err == ""
     scores, anomalies = expected(model, X[:, ::-1])
     out = pd.read_csv(tmp_path / "out.csv")
-    assert out.columns.tolist() == ["name", "north", "east", "score", "anomaly"]
+    assert out.columns.tolist() == ["name", "north", "east", "score", "anomaly", "structure",
+                                    "distance"]  # fmt: skip
     assert out["name"].tolist() == [f"p, {k}" for k in range(len(X))]
     assert np.allclose(out["score"], scores, rtol=1e-15)
     assert np.array_equal(out["anomaly"] == 1, anomalies)
@@ -83,7 +84,7 @@ def test_json_is_one_object(model, tmp_path, capsys):
     assert answer["rows"] == len(X)
     assert answer["anomalies"] == anomalies.sum()
     assert answer["columns"] == ["east", "north"]
-    assert answer["score_columns"] == ["score", "anomaly"]
+    assert answer["score_columns"] == ["score", "anomaly", "structure", "distance"]
     assert answer["written"] == {"out": str(out)}
     best = np.argsort(-scores, kind="stable")[:10]
     assert [each["row"] for each in answer["most_anomalous"]] == (best + 1).tolist()
@@ -110,9 +111,9 @@ def test_rows_that_lack_a_number_are_not_scored_with_missing_skip(model, tmp_pat
     assert f"{len(X) - 1} in columns east, north" in (printed := capsys.readouterr().out)
     assert "1 more lacks a number" in printed
     written = (tmp_path / "o.csv").read_text().splitlines()
-    assert written[3] == '"p, 2",,0.5,,'
+    assert written[3] == '"p, 2",,0.5,,,-1,'
     scores, _ = expected(model, X[:, ::-1])
-    assert float(written[4].split(",")[-2]) == scores[3]
+    assert float(written[4].split(",")[-4]) == scores[3]
     path.write_text("east,north\n,1\n2,\n")
     assert score(path, "--model", model, "--missing", "skip") == 1
     assert "every row lacks one of east, north" in capsys.readouterr().err
@@ -185,7 +186,7 @@ def test_errors_of_files_are_one_line(model, tmp_path, capsys):
         assert captured.out == ""
     assert os.listdir(tmp_path) == ["a.csv"]
     assert score(path, "--model", model, "--out", path, "--force") == 0
-    assert path.read_text().startswith("name,north,east,score,anomaly\n")
+    assert path.read_text().startswith("name,north,east,score,anomaly,structure,distance\n")
 
 
 def test_another_threshold_can_be_given(model, tmp_path, capsys):

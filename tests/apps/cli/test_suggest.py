@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from cli_runs import line_scene, put_lines, run
 
 

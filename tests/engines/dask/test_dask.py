@@ -31,7 +31,8 @@ from piforest.engines.dask.rows import lengths_of, with_fixed_partitions  # noqa
 MANY = 60_000
 MODELS = {"n_models": 150}
 SMALL = {"n_estimators": 5, "max_samples": 32, "pool_size": 100, "random_state": 0}
-METHODS = ["anomaly_score", "score_samples", "decision_function", "predict", "p_values"]
+METHODS = ["anomaly_score", "score_samples", "decision_function", "predict"]
+METHODS += ["p_values", "chance_p_values", "anomaly_probability", "assign"]
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +160,7 @@ def test_results_have_the_partitions_and_the_index_of_the_input(here, fitted, fe
     result = getattr(with_names, method)(lazy)
     assert result.divisions == lazy.divisions
     series = result.compute()
-    assert series.name == method
+    assert series.name == ("structure" if method == "assign" else method)
     assert series.index.equals(table.index)
     expected = getattr(fitted, method)(few)
     assert np.array_equal(series, expected)

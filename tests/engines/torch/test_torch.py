@@ -207,7 +207,8 @@ def test_a_device_without_memory_raises_an_error(detector, monkeypatch):
 def test_tensors_give_tensors(device):
     tensor = torch.as_tensor(X)
     detector = PreferenceIsolationForest("line", device=device, **OPTIONS).fit(tensor)
-    for name in ("anomaly_score", "score_samples", "decision_function", "p_values", "predict"):
+    names = ("anomaly_score", "score_samples", "decision_function", "p_values", "predict", "assign")
+    for name in names:
         ours, theirs = getattr(detector, name)(tensor), getattr(detector, name)(X)
         assert torch.is_tensor(ours), name
         assert isinstance(theirs, np.ndarray), name

@@ -1,4 +1,4 @@
-"""Colours of the points of a scan, by score or by structure."""
+"""Colours and classes of the points of a scan, by score or by structure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ _KEPT = ((59, 76, 192), (170, 199, 253))
 _FLAGGED = ((247, 184, 156), (180, 4, 38))
 # Of rows without a score, of anomalies, and of normal points of no structure.
 _UNSCORED, _ANOMALY, _NO_STRUCTURE = (128, 128, 128), (200, 0, 0), (210, 210, 210)
+# Classes of LAS: of rows of no structure, of anomalies, and those that are free for structures; the
+# point formats 0 to 5 have five bits for them.
+_UNCLASSIFIED, _NOISE, _CLASSES, _OLD_CLASSES = 1, 7, (64, 255), (13, 31)
 # Neighbours differ in hue and in lightness; none is red or grey.
 _PALETTE = (
     (31, 119, 180), (255, 187, 120), (44, 160, 44), (197, 176, 213), (140, 86, 75),
@@ -49,3 +52,17 @@ def _columns(rgb: Any, scored: Any) -> dict[str, Any]:
     out[:] = _UNSCORED
     out[scored] = rgb.astype(np.uint8)
     return dict(zip(("red", "green", "blue"), out.T.copy()))
+
+
+def las_classes(table: Any, labels: Any, flagged: Any, scored: Any) -> dict[str, Any]:
+    """(rows,) classes of LAS: noise for anomalies, free numbers for structures."""
+    import numpy as np
+
+    header = getattr(table.form, "header", None)
+    old = getattr(getattr(header, "point_format", None), "id", 6) < 6
+    first, last = _OLD_CLASSES if old else _CLASSES
+    classes = np.full(len(scored), _UNCLASSIFIED, np.uint8)
+    # The structures with the least evidence get none, if there are too many.
+    numbered = np.where((labels >= 0) & (first + labels <= last), first + labels, _UNCLASSIFIED)
+    classes[scored] = np.where(flagged, _NOISE, numbered)
+    return {"classification": classes}

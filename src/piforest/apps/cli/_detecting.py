@@ -19,6 +19,7 @@ from ._options import (
     names,
     option,
     positive,
+    share,
 )
 from ._output import NOTHING_FLAGGED, Output
 from ._writing import dry_run_write, write_outputs
@@ -65,6 +66,11 @@ def add_detector(
         help="share of anomalies (default: the threshold is chosen automatically)",
     )  # fmt: skip
     group.add_argument(
+        "--false-alarm-rate", type=share, metavar="SHARE",
+        help="in place of --contamination: the expected share of normal rows among the flagged "
+        "ones, at most",
+    )  # fmt: skip
+    group.add_argument(
         "--threshold", type=positive, metavar="SCORE",
         help="flag the rows that score above this, in place of a share",
     )  # fmt: skip
@@ -78,10 +84,18 @@ def add_detector(
     )  # fmt: skip
 
 
+def _check_thresholds(args: argparse.Namespace) -> None:
+    share = None if args.contamination == "auto" else args.contamination
+    values = {"contamination": share, "false-alarm-rate": args.false_alarm_rate,
+              "threshold": args.threshold}  # fmt: skip
+    given = [f"--{name}" for name, value in values.items() if value is not None]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} both choose the threshold: give one.")
+
+
 def families_from(args: argparse.Namespace) -> list[Any]:
     """The families of --family, each with the --option values that it has; none for auto."""
-    if args.threshold is not None and args.contamination != "auto":
-        raise UsageError("--threshold and --contamination both choose the threshold: give one.")
+    _check_thresholds(args)
     from dataclasses import fields
 
     from ..._validation import unknown_name
@@ -120,6 +134,7 @@ def detector_from(
         families[0] if len(families) == 1 else list(families),
         sigma=args.sigma,
         contamination=args.contamination,
+        false_alarm_rate=args.false_alarm_rate,
         n_models=args.models or "auto",
         n_estimators=args.trees,
         sampler=sampler,
@@ -156,12 +171,14 @@ class Detection(NamedTuple):
     """(n,) row numbers in the file"""
     shown: Mapping[str, Any]
     """columns (n,) to show of a row"""
+    assigned: Any
+    """the structure of each point and the distance to it, an `Assignment`"""
 
     def rows(self) -> list[dict[str, Any]]:
         """All rows, as in JSON."""
         flagged = self.scores > self.summary["threshold"]
         order = range(len(self.scores))
-        return _rows(order, self.numbers, self.scores, flagged, self.shown)
+        return _rows(order, self.numbers, self.scores, flagged, self.shown, self.assigned)
 
 
 def detect_and_write(
@@ -184,8 +201,8 @@ def detect_and_write(
     """Fit the points, print the summary and write the outputs.
 
     heading: the first line of the summary; shown: columns (n,) to show of a row; about: what
-    JSON has beside the summary; add_scores(table, scores, threshold, scored): the table for
-    --out; draw: writes the figure for --plot; images: those that the points are matches of;
+    JSON has beside the summary; add_scores(table, scores, threshold, scored, assigned): the table
+    for --out; draw: writes the figure for --plot; images: those that the points are matches of;
     proposals: the comparison that chose the families;
     describe: adds to the summary; write: writes --out in place of the table; after:
     called when the points are scored, before anything is written.
@@ -193,9 +210,13 @@ def detect_and_write(
     import numpy as np
 
     one = np.ones(1)
+    whole = one.astype(int)
+    example = (whole, one, whole if args.connected else None)
     if write is None:
         dry_run_write(
-            args.out, points.table, lambda row: add_scores(row, one, 0.5, one.astype(bool))
+            args.out,
+            points.table,
+            lambda row: add_scores(row, one, 0.5, one.astype(bool), example),
         )
     output.say(heading)
     points.print_columns(output)
@@ -205,7 +226,8 @@ def detect_and_write(
     after(found)
 
     def scored_table() -> Table:
-        return add_scores(points.table, found.scores, found.summary["threshold"], points.scored)
+        threshold, assigned = found.summary["threshold"], found.assigned
+        return add_scores(points.table, found.scores, threshold, points.scored, assigned)
 
     write_outputs(args, output, points, found, about, scored_table, draw, images, write)
 
@@ -218,16 +240,34 @@ def _detect(
     shown: Mapping[str, Any],
     proposals: Proposals | None,
 ) -> Detection:
+    from ...assignment import assign_rows
+
     start = time.perf_counter()
     detector = fit_points(args, families, output, points)
     detector.proposals_ = proposals
     known = points.fitted is None and detector.findings_.has_scores
     scores = detector.scores_ if known else detector.anomaly_score(points.X)
-    _ = detector.structures_  # part of the result, and of its time
+    detector.findings_.name_columns(points.names)
+    # The structures are part of the result, and of its time.
+    assigned = assign_rows(points.X, scores <= detector.threshold_, detector.structures_)
+    pieces = None
+    if args.connected:
+        pieces = detector.findings_.pieces(detector._engine().backend)
+        assigned = assigned._replace(pieces=pieces.of(points.X, assigned))
     seconds = time.perf_counter() - start
     n_fitted = len(points.X if points.fitted is None else points.fitted)
-    summary = summarize(detector, scores, points.rows, seconds, shown, n_fitted)
-    return Detection(detector, scores, summary, points.rows, shown)
+    summary = summarize(detector, scores, points.rows, seconds, shown, n_fitted, assigned)
+    if pieces is not None:
+        summary["structures"] = _with_pieces(summary["structures"], pieces)
+    return Detection(detector, scores, summary, points.rows, shown, assigned)
+
+
+def _with_pieces(structures: list[dict[str, Any]], pieces: Any) -> list[dict[str, Any]]:
+    """The structures, each with its pieces."""
+    parts: list[list[dict[str, Any]]] = [[] for _ in structures]
+    for number, (piece, parent) in enumerate(zip(pieces.structures, pieces.parents)):
+        parts[parent].append({"piece": number, "members": piece.support, "extent": piece.extent})
+    return [{**each, "pieces": own} for each, own in zip(structures, parts)]
 
 
 def summarize(
@@ -237,9 +277,11 @@ def summarize(
     seconds: float,
     values: Mapping[str, Any],
     n_fitted: int,
+    assigned: Any,
 ) -> dict[str, Any]:
     """The result, as in JSON. rows (n,): row numbers in the file; values: columns (n,) to show of
-    the most anomalous rows; n_fitted: the number of points that the detector is fitted to."""
+    the most anomalous rows; n_fitted: the number of points that the detector is fitted to;
+    assigned: the structures of the rows."""
     import numpy as np
 
     from ..._random import SUBSET
@@ -262,19 +304,10 @@ def summarize(
         "found_structure": bool(detector.found_structure_),
         "fitted_points": n_fitted,
         "members_counted_in": min(n_fitted, SUBSET),
-        "structures": [
-            {
-                "family": each.family.name,
-                "members": len(each.members),
-                "half_width": float(each.half_width),
-                "log_ratio": float(each.log_ratio),
-                "params": [float(value) for value in each.params],
-            }
-            for each in detector.structures_
-        ],
+        "structures": [each.as_dict() for each in detector.structures_],
         "diagnosis": diagnosis_of(detector),
         "seconds": seconds,
-        "most_anomalous": _rows(order, rows, scores, flagged, values),
+        "most_anomalous": _rows(order, rows, scores, flagged, values, assigned),
     }
 
 
@@ -303,13 +336,21 @@ def anomalies_line(flagged: int, n: int, threshold: float, source: str) -> str:
 
 
 def _rows(
-    order: Iterable[int], rows: Any, scores: Any, flagged: Any, values: Mapping[str, Any]
+    order: Iterable[int],
+    rows: Any,
+    scores: Any,
+    flagged: Any,
+    values: Mapping[str, Any],
+    assigned: Any,
 ) -> list[dict[str, Any]]:
     return [
         {
             "row": int(rows[at]),
             "score": float(scores[at]),
             "anomaly": bool(flagged[at]),
+            "structure": int(assigned.labels[at]),
+            "distance": to_json(assigned.distances[at]),
+            **({} if assigned.pieces is None else {"piece": int(assigned.pieces[at])}),
             "values": {name: to_json(column[at]) for name, column in values.items()},
         }
         for at in order
@@ -339,6 +380,10 @@ def print_summary(output: Output, summary: Mapping[str, Any]) -> None:
         note = f"; {each['note']}" if each.get("note") else ""
         width = f"half-width {each['half_width']:.3g}"
         output.say(f"  {k:>2}  {each['family']}, {counted}, {width}{note}")
+        output.say(f"      {each['equation']}")
+        if len(each.get("pieces", ())) > 1:
+            sizes = ", ".join(f"{part['piece']} ({part['members']:,})" for part in each["pieces"])
+            output.say(f"      pieces {sizes}")
     if len(found) > _NAMED:
         output.say(f"  and {len(found) - _NAMED} more")
     output.say(f"time        {summary['seconds']:.2f} s")

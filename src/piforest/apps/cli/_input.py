@@ -204,12 +204,12 @@ def _pick(
 ) -> list[str]:
     """The columns that suit the families."""
     from ...io.tables import pick_columns
-    from ...io.tables.columns import SCORE_NAMES
+    from ...io.tables.columns import of_earlier_run
 
     check_text_columns(table)
     # The file may be the output of an earlier run: scores are not coordinates.
     unused: set[Any] = {getattr(args, "groups", None)}
-    unused |= SCORE_NAMES if set(table.names) >= SCORE_NAMES else set()
+    unused |= of_earlier_run(table)
     used = table.select([name for name in table.names if name not in unused])
     return pick_columns(used, None, families, target)
 

@@ -36,7 +36,6 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
     import numpy as np
 
     from ...io.tables import with_scores
-    from ...structures import members_of
     from ...vision.filtering import normalise_rows
     from ...vision.motions import motions_of
 
@@ -58,9 +57,8 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
     motions: dict[str, Any] = {}  # known when the detector is fitted
 
     def describe(found: Detection) -> Detection:
-        kept = found.scores <= found.summary["threshold"]
         structures = found.detector.structures_
-        motions["labels"] = members_of(X, kept, structures)
+        motions["labels"] = found.assigned.labels
         motions["all"] = motions_of(structures, motions["labels"], pixels, cameras)
         return _with_motions(found, motions["all"], _focal(cameras) if normalised else 1.0)
 

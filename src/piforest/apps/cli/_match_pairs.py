@@ -100,6 +100,7 @@ def _options(args: argparse.Namespace, families: list[Any]) -> PairOptions:
         raise UsageError("many pairs have one camera for all images: give one.")
     return PairOptions(
         families[0].name, tuple(args.option), args.sigma, args.contamination,
+        args.false_alarm_rate,
         args.models or "auto", args.trees, bool(args.quality), args.keep, args.least, args.seed,
         cameras[0] if cameras else None,
     )  # fmt: skip
@@ -225,10 +226,13 @@ def _all_matches(results: Sequence[PairResult]) -> Table:
     }
     X = np.concatenate([each.X for each in results])
     columns |= dict(zip(MATCH, X.T))
-    columns["motion"] = np.concatenate([each.labels for each in results])
     scores = np.concatenate([each.scores for each in results])
     columns["score"] = np.ma.masked_invalid(scores)
     columns["anomaly"] = ~np.concatenate([each.kept for each in results])
+    columns["structure"] = np.concatenate([each.labels for each in results])
+    distances = [np.full(len(each.X), np.nan) if each.distances is None else each.distances
+                 for each in results]  # fmt: skip
+    columns["distance"] = np.ma.masked_invalid(np.concatenate(distances))
     return Table(columns, "matches", points=MATCH)
 
 

@@ -79,6 +79,14 @@ def auto_or_share(text: str) -> str | float:
     return value
 
 
+def share(text: str) -> float:
+    """A number between 0 and 1."""
+    value = _number(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be between 0 and 1")
+    return value
+
+
 def names(text: str) -> list[str]:
     """Names separated by commas."""
     listed = [name.strip() for name in text.split(",")]

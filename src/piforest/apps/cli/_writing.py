@@ -37,6 +37,11 @@ def add_outputs(
     group.add_argument("--out", type=file_or_stream, metavar="FILE", help=out)
     add_rows(group)
     group.add_argument(
+        "--connected", action="store_true",
+        help="split structures where there is a gap that their density does not explain, and write "
+        "the number of the piece of each row in a column",
+    )  # fmt: skip
+    group.add_argument(
         "--report", type=page, metavar="FILE", help="an interactive report in one file, .html"
     )
     group.add_argument(
@@ -148,7 +153,12 @@ def write_outputs(
         write(args.out, found)
     elif args.out is not None:
         write_table(args.out, scored_table())
-        about = {**about, "score_columns": list(score_names(points.table))}
+        about = {
+            **about,
+            "score_columns": list(
+                score_names(points.table, 4 if found.assigned.pieces is None else 5)
+            ),
+        }
     if args.plot is not None:
         draw(args.plot, found)
     if args.report is not None:

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._colours import colours_by_score, colours_by_structure
+from ._colours import colours_by_score, colours_by_structure, las_classes
 from ._detecting import Detection, add_detector, detect_and_write, families_from
 from ._input import Points, add_groups, add_table, missing_note, read_points
-from ._options import add_common, add_seed, json_file, positive
+from ._options import UsageError, add_common, add_seed, json_file, positive
 from ._output import Output
 from ._plots import draw_cloud
 from ._proposing import propose_if_free
@@ -25,6 +25,7 @@ DESCRIPTION = (
     "a score and a colour for each point. Normals are estimated if the family needs them and the "
     "scan has none."
 )
+_LAS = (".las", ".laz")
 _POINTS, _NORMALS = ["x", "y", "z"], ["nx", "ny", "nz"]
 # Names of normals in files, in the order in which they are looked for.
 _NAMES_OF_NORMALS = (_NORMALS, ["normal_x", "normal_y", "normal_z"])
@@ -39,7 +40,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_outputs(
         parser,
-        "the scan with score, anomaly and colours: .ply, .pcd, .las, .laz or any format of tables",
+        "the scan with score, anomaly, structure, distance and colours: .ply, .pcd, .las, .laz or "
+        "any format of tables",
         "the scan coloured by score, from two sides",
     )
     parser.add_argument(
@@ -49,7 +51,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--colours", choices=("score", "structure", "keep"), default="score",
         help="colours of the output: blue for kept and red for flagged points; one for each "
-        "structure, which are numbered in a column; or those of the scan (default: %(default)s)",
+        "structure; or those of the scan (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--classify", action="store_true",
+        help="write the classes of a .las or .laz file: 7, noise, for anomalies; 64 and more for "
+        "the structures (13 to 31 in old point formats); 1, unclassified, for the rest",
     )  # fmt: skip
     add_groups(parser)
     add_seed(parser)
@@ -61,6 +68,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
 
     args.out = with_default_suffix(args.out, args.file)
     check_outputs(args, output)
+    if args.classify and (args.out is None or args.out.suffix.lower() not in _LAS):
+        raise UsageError("--classify is for LAS files: use it with --out and a .las or .laz file.")
     families = families_from(args)
     oriented = any(layout_of(each).kind == "oriented points" for each in families)
     normals = _Normals(args.columns)
@@ -72,7 +81,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     points, proposals = propose_if_free(args, output, points)
     about, X = points.about(), points.X
     note = missing_note(about["skipped_rows"], "lacks a coordinate", "lack a coordinate")
-    painter = _Painter(args.colours, args.surfaces, points)
+    painter = _Painter(args, points)
     detect_and_write(
         args,
         output,
@@ -166,43 +175,42 @@ def _check_cloud(points: Points) -> None:
 class _Painter:
     """Adds scores, structures and colours to the scan, and writes the surfaces."""
 
-    def __init__(self, colours: str, surfaces: Path | None, points: Points) -> None:
-        self.colours, self.surfaces, self.points = colours, surfaces, points
-        self.labels: Any = None
+    def __init__(self, args: argparse.Namespace, points: Points) -> None:
+        self.colours, self.surfaces, self.points = args.colours, args.surfaces, points
+        self.classify: bool = args.classify
 
     def after(self, found: Detection) -> None:
-        """Label the points, once they are scored."""
-        from ...clouds import structure_labels
-
-        if self.surfaces is not None or self.colours == "structure":
-            normal = found.scores <= found.summary["threshold"]
-            self.labels = structure_labels(self.points.X, normal, found.detector.structures_)
+        """Write the surfaces, once the points are scored."""
         if self.surfaces is not None:
-            _write_surfaces(self.surfaces, self.points, found, self.labels)
+            _write_surfaces(self.surfaces, self.points, found)
 
-    def add_scores(self, table: Table, scores: Any, threshold: float, scored: Any) -> Table:
-        import numpy as np
-
+    def add_scores(
+        self, table: Table, scores: Any, threshold: float, scored: Any, assigned: Any
+    ) -> Table:
         from ...io.tables import with_scores
 
-        table = with_scores(table, scores, threshold, scored)
+        table = with_scores(table, scores, threshold, scored, assigned)
+        if self.classify:
+            table = table.with_columns(las_classes(table, assigned[0], scores > threshold, scored))
         if self.colours == "keep":
             return table
         if self.colours == "score":
             return table.with_columns(colours_by_score(scores, threshold, scored))
-        labels = np.full(len(scores), -1) if self.labels is None else self.labels
-        column = np.full(len(scored), -1, np.int32)
-        column[scored] = labels
-        colours = colours_by_structure(labels, scores > threshold, scored)
-        name = "piforest_structure" if "structure" in table.names else "structure"
-        return table.with_columns({name: column, **colours})
+        return table.with_columns(colours_by_structure(assigned[0], scores > threshold, scored))
 
 
-def _write_surfaces(path: Path, points: Points, found: Detection, labels: Any) -> None:
+def _write_surfaces(path: Path, points: Points, found: Detection) -> None:
     from ...clouds import describe_surfaces
     from ...io.atomic import whole_file
 
-    surfaces = describe_surfaces(found.detector.structures_, points.X[:, :3], labels)
+    X, assigned = points.X[:, :3], found.assigned
+    if assigned.pieces is None:
+        surfaces = describe_surfaces(found.detector.structures_, X, assigned.labels)
+    else:
+        pieces = found.detector.findings_.pieces(None)
+        surfaces = describe_surfaces(pieces.structures, X, assigned.pieces)
+        numbered = enumerate(zip(surfaces, pieces.parents))
+        surfaces = [{**each, "structure": k, "piece": number} for number, (each, k) in numbered]
     content = {"source": points.table.source, "surfaces": surfaces}
     with whole_file(path) as file:
         file.write((json.dumps(content, indent=2, allow_nan=False) + "\n").encode())

@@ -31,7 +31,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_detector(parser, "auto")
     add_outputs(
         parser,
-        "the rows of FILE with the columns score and anomaly (1 or 0); the suffix gives the format "
+        "the rows of FILE with the columns score, anomaly (1 or 0), structure (its number, -1 for "
+        "none) and distance to the nearest structure in its sigmas; the suffix gives the format "
         "(default: that of FILE); - for standard output",
     )
     add_groups(parser)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -24,8 +25,8 @@ from ._writing import check_installed
 HELP = "explain why a row is anomalous, or not"
 DESCRIPTION = (
     "Explain why a row of a file is anomalous or not: the nearest structures, the distance in "
-    "their sigmas, and the number of their points. p is the probability that a point of no "
-    "structure scores as low: large for anomalies."
+    "their sigmas, the number of their points, and which column would have to change. p is the "
+    "probability that a normal row scores as high: small for anomalies."
 )
 
 
@@ -64,6 +65,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         detector = fit_points(args, points.families, output, points)
     else:
         detector = loaded.detector
+    detector.findings_.name_columns(points.names)
     if at is None:
         known = loaded is None and detector.findings_.has_scores
         scores = detector.scores_ if known else detector.anomaly_score(points.X)
@@ -74,13 +76,10 @@ def run(args: argparse.Namespace, output: Output) -> None:
     output.say(f"row {row} of {points.table.source}: " + _format_values(values, points.X))
     output.say(str(reason))
     found = detector.structures_
-    nearest = [
-        {**asdict(each), "family": found[each.structure].family.name,
-         "half_width": float(found[each.structure].half_width),
-         "params": [float(value) for value in found[each.structure].params]}
-        for each in reason.nearest
-    ]  # fmt: skip
+    nearest = [{**found[each.structure].as_dict(), **asdict(each)} for each in reason.nearest]
+    _print_sureness(output, reason)
     _print_nearest(output, nearest)
+    _print_changes(output, reason.changes, points.X[at], points.names)
     diagnosis = diagnosis_of(detector)
     say_diagnosis(output, diagnosis)
     if args.plot is not None:
@@ -95,6 +94,10 @@ def run(args: argparse.Namespace, output: Output) -> None:
             "score": reason.score,
             "threshold": reason.threshold,
             "p_value": reason.p_value,
+            "anomaly_probability": reason.probability,
+            "chance_p_value": reason.chance_p_value,
+            "stability": reason.stability,
+            "changes": [asdict(each) for each in reason.changes],
             "text": reason.text,
             "nearest": [_finite(each) for each in nearest],
             "found_structure": bool(detector.found_structure_),
@@ -154,6 +157,26 @@ def _format_values(values: dict[str, float], X: Any) -> str:
     return ", ".join(f"{name} = {value:.{digits(column)}g}" for (name, value), column in shown)
 
 
+def _print_sureness(output: Output, reason: Any) -> None:
+    output.say()
+    if reason.probability is not None:
+        output.say(f"probability {reason.probability:.3g} that it is an anomaly")
+    output.say(f"stability   {100 * reason.stability:.3g} % of forests drawn again would flag it")
+
+
+def _print_changes(output: Output, changes: Any, row: Any, names: Sequence[str]) -> None:
+    if not changes:
+        return
+    output.say("\nto lie on the nearest structure, one of these alone would have to change")
+    values = dict(zip(names, row))
+    for each in changes:
+        now = float(values[each.column])
+        output.say(
+            f"  {each.column:<18} from {now:.6g} to {each.value:.6g} ({each.change:+.4g}, "
+            f"{100 * each.relative:.3g} % of its range)"
+        )
+
+
 def _print_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
     if not nearest:
         return
@@ -164,6 +187,7 @@ def _print_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
         output.say(
             f"  {name:<18} {each['sigmas']:>11.4g} {each['distance']:>11.4g} {each['support']:>11,}"
         )
+        output.say(f"    {each['equation']}")
 
 
 def _finite(each: dict[str, Any]) -> dict[str, Any]:

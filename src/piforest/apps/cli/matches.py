@@ -37,8 +37,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_detector(parser, "fundamental")
     add_outputs(
         parser,
-        "the matches, with score and anomaly; or, with the ending of the file of matches, a copy "
-        "of it with the kept ones",
+        "the matches, with score, anomaly, structure and distance; or, with the ending of the file "
+        "of matches, a copy of it with the kept ones",
         "both images side by side: anomalies, and the motions by colour",
         "--draw",
     )
@@ -185,8 +185,8 @@ def _check_options(args: argparse.Namespace, many: bool) -> None:
 def _check_many(args: argparse.Namespace, many: bool, images: bool) -> None:
     if args.overlap is not None and args.pairs != "sequence":
         raise UsageError("--overlap belongs to --pairs sequence.")
-    for name in ("report", "plot", "model"):
-        if many and getattr(args, name) is not None:
+    for name in ("report", "plot", "model", "connected"):
+        if many and getattr(args, name):
             shown = "draw" if name == "plot" else name
             raise UsageError(
                 f"--{shown} is of one pair: name two images, or --pair of a file of matches."

@@ -48,8 +48,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--out", type=file_or_stream, metavar="FILE",
-        help="the rows of FILE with the columns score and anomaly (1 or 0); the suffix gives the "
-        "format (default: that of FILE)",
+        help="the rows of FILE with the columns score, anomaly (1 or 0), structure (its number, "
+        "-1 for none) and distance to it in its sigmas; the suffix gives the format (default: that "
+        "of FILE)",
     )  # fmt: skip
     add_rows(parser)
     add_cluster(parser)
@@ -78,13 +79,14 @@ def run(args: argparse.Namespace, output: Output) -> int:
         pick = partial(_columns, args, detector=detector, fitted=fitted)
         return score_on_cluster(args, output, detector, pick)
     start = time.perf_counter()
+    structures = getattr(detector, "structures_", None)
     with ExitStack() as stack:
         tally = _Tally(float(detector.threshold_), output, args.rows)
         writer = None
         for block, names in _blocks(args, detector, fitted):
             if tally.rows == 0 and args.out is not None:
-                writer = _open(stack, args.out, block, tally.threshold)
-            _score(args, detector, block, names, tally, writer)
+                writer = _open(stack, args.out, block, tally.threshold, structures is not None)
+            _score(args, detector, structures, block, names, tally, writer)
         tally.line.clear()
         if tally.rows == tally.skipped:
             raise ValueError(f"{args.file}: every row lacks one of {', '.join(tally.names)}.")
@@ -126,24 +128,31 @@ def _columns(
     return pick_columns(table, wanted, detector.n_features_in_)
 
 
-def _open(stack: ExitStack, out: Any, block: Table, threshold: float) -> Any:
+def _open(stack: ExitStack, out: Any, block: Table, threshold: float, assigned: bool) -> Any:
     import numpy as np
 
     from ...io.tables import table_writer, with_scores
 
-    dry_run_write(out, block, lambda row: with_scores(row, np.ones(len(row)), threshold))
-    like = with_scores(block, np.ones(len(block)), threshold)
-    return stack.enter_context(table_writer(out, like))
+    def filled(table: Table) -> Table:
+        one = np.ones(len(table))
+        return with_scores(
+            table, one, threshold, None, (one.astype(int), one, None) if assigned else None
+        )
+
+    dry_run_write(out, block, filled)
+    return stack.enter_context(table_writer(out, filled(block)))
 
 
 def _score(
     args: argparse.Namespace,
     detector: Any,
+    structures: Any,
     block: Table,
     names: list[str],
     tally: _Tally,
     writer: Any,
 ) -> None:
+    from ...assignment import assign_rows
     from ...io.tables import score_names, with_scores
 
     numbers = numbers_of(block, args)
@@ -152,12 +161,15 @@ def _score(
         numbers.check_complete(names)
     X = numbers.numbers(names)[scored]
     scores = detector.anomaly_score(X) if len(X) else X[:, 0]
+    assigned = None
+    if structures is not None:
+        assigned = assign_rows(X, scores <= tally.threshold, structures)
     tally.source = block.source
-    tally.add(names, X, scores, block.rows[scored], len(block))
+    tally.add(names, X, scores, assigned, block.rows[scored], len(block))
     tally.show(block.total)
     if writer is not None:
-        tally.score_names = list(score_names(block))
-        writer.write(with_scores(block, scores, tally.threshold, scored))
+        tally.score_names = list(score_names(block, 2 if assigned is None else 4))
+        writer.write(with_scores(block, scores, tally.threshold, scored, assigned))
 
 
 class _Tally:
@@ -172,7 +184,9 @@ class _Tally:
         self.source = ""
         self.top: list[dict[str, Any]] = []
 
-    def add(self, names: list[str], X: Any, scores: Any, rows: Any, total: int) -> None:
+    def add(
+        self, names: list[str], X: Any, scores: Any, assigned: Any, rows: Any, total: int
+    ) -> None:
         """Add the n scored rows of a block of `total` rows."""
         import numpy as np
 
@@ -181,18 +195,26 @@ class _Tally:
         self.skipped += total - len(X)
         self.anomalies += int((scores > self.threshold).sum())
         order = np.argsort(-scores, kind="stable")[:_TOP]
-        best = [self._row(at, names, X, scores, rows) for at in order]
+        best = [self._row(at, names, X, scores, assigned, rows) for at in order]
         self.top = heapq.nsmallest(
             _TOP, [*self.top, *best], key=lambda each: (-each["score"], each["row"])
         )
         if self.all is not None:
-            self.all += [self._row(at, names, X, scores, rows) for at in range(len(X))]
+            each = range(len(X))
+            self.all += [self._row(at, names, X, scores, assigned, rows) for at in each]
 
-    def _row(self, at: int, names: list[str], X: Any, scores: Any, rows: Any) -> dict[str, Any]:
+    def _row(
+        self, at: int, names: list[str], X: Any, scores: Any, assigned: Any, rows: Any
+    ) -> dict[str, Any]:
         """One row, as in JSON."""
+        from ._detecting import to_json
+
         score, values = float(scores[at]), dict(zip(names, X[at].tolist()))
-        flagged = score > self.threshold
-        return {"row": int(rows[at]), "score": score, "anomaly": flagged, "values": values}
+        row = {"row": int(rows[at]), "score": score, "anomaly": score > self.threshold}
+        if assigned is not None:
+            row["structure"] = int(assigned.labels[at])
+            row["distance"] = to_json(assigned.distances[at])
+        return {**row, "values": values}
 
     def show(self, total: int | None) -> None:
         """Show the progress, with a bar if the total number of rows is known."""

@@ -66,12 +66,36 @@ class DaskEngine:
             "path_lengths takes arrays, not Dask collections: pass X.compute(), or some rows of it."
         )
 
+    def by_rows(self, function: Callable[[Any, Any], Any], X: Any, scores: Any, name: str) -> Any:
+        width = X.shape[1]
+        dtype = function(np.zeros((1, width)), np.zeros(1)).dtype
+        if is_frame(X):
+            meta = _series(X._meta, np.empty(0, dtype), name)
+            parts = (X, scores, function, name)
+            return X.map_partitions(_map_frame, *parts[1:], meta=meta, align_dataframes=False)
+        X = X.rechunk({1: -1})
+        return X.map_blocks(
+            _map_array, scores[:, None], function, dtype=dtype, meta=np.empty(0, dtype),
+            chunks=(X.chunks[0],), drop_axis=1,
+        )  # fmt: skip
+
     def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
         dtype = function(np.zeros(1)).dtype
         if is_frame(values) or hasattr(values, "divisions"):
             meta = _series(values._meta.to_frame(), np.empty(0, dtype), name)
             return values.map_partitions(_map_series, function, name, meta=meta)
         return values.map_blocks(function, dtype=dtype, meta=np.empty(0, dtype))
+
+
+def _map_frame(part: Any, scores: Any, function: Callable[[Any, Any], Any], name: str) -> Any:
+    return _series(part, _map_array(part, scores.to_numpy(), function), name)
+
+
+def _map_array(part: Any, scores: Any, function: Callable[[Any, Any], Any]) -> Any:
+    if len(part) == 0:
+        return function(np.zeros((0, part.shape[1])), np.zeros(0))
+    rows = check_array(part, dtype=np.float64, order="C", input_name="X")
+    return function(rows, np.asarray(scores).reshape(len(rows)))
 
 
 def _map_series(part: Any, function: Callable[[Any], Any], name: str) -> Any:

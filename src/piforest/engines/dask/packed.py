@@ -15,6 +15,7 @@ from dask.delayed import delayed
 
 from ...fitted import FittedForest
 from ...protocols import Floats
+from ...structures import Structure
 from .. import choose_engine
 
 # The models that this process unpacked last.
@@ -28,6 +29,7 @@ class _Unpacked:
     fitted: FittedForest
     device: str
     n_jobs: int | None
+    structures: list[Structure] | None = None
 
 
 class PackedModel:
@@ -38,10 +40,20 @@ class PackedModel:
     fitted : FittedForest
     device, n_jobs
         Those of the detector; a worker uses its free threads instead of n_jobs.
+    structures : list of Structure or None
+        To assign rows to; their members are left out, which workers do not need.
     """
 
-    def __init__(self, fitted: FittedForest, device: str, n_jobs: int | None) -> None:
-        content = _Unpacked(fitted.for_scoring(), device, n_jobs)
+    def __init__(
+        self,
+        fitted: FittedForest,
+        device: str,
+        n_jobs: int | None,
+        structures: list[Structure] | None = None,
+    ) -> None:
+        if structures is not None:
+            structures = [each.with_members(each.members[:0]) for each in structures]
+        content = _Unpacked(fitted.for_scoring(), device, n_jobs, structures)
         # Compression halves the size and takes a fraction of the time of a task.
         self.content = zlib.compress(cloudpickle.dumps(content), 1)
         self.token = hashlib.blake2b(self.content, digest_size=16).hexdigest()

@@ -24,6 +24,7 @@ _USUAL = {
 }
 _COUNTERS = {"id", "index", "row"}
 SCORE_NAMES = {"score", "anomaly"}
+_ROW_NAMES = ("score", "anomaly", "structure", "distance", "piece")
 
 
 def pick_columns(
@@ -109,7 +110,7 @@ def left_out(table: Table, picked: Sequence[str]) -> dict[str, str]:
 
 def _reason(table: Table, name: str, numeric: bool, picked: Sequence[str]) -> str:
     column = table.columns[name]
-    if name in SCORE_NAMES and set(table.names) >= SCORE_NAMES:
+    if name in of_earlier_run(table):
         return "score of an earlier run"
     if is_date_column(table, name):
         return "dates; --dates days takes them as numbers"
@@ -168,27 +169,47 @@ def _as_list(family: Families | int) -> list[ModelFamily]:
 
 
 def with_scores(
-    table: Table, scores: Floats, threshold: float, scored: Bools | None = None
+    table: Table,
+    scores: Floats,
+    threshold: float,
+    scored: Bools | None = None,
+    assigned: Any = None,
 ) -> Table:
-    """The table with the columns `score` and `anomaly`; `piforest_score` and `piforest_anomaly` if
-    one of the names is taken.
+    """The table with the columns `score` and `anomaly`, and `structure` and `distance` if they are
+    known; all with `piforest_` before the name if one of the names is taken.
 
-    scores: of all rows, or of the rows of the mask `scored` (n,); the others are empty.
+    scores: of all rows, or of the rows of the mask `scored` (n,); the others are empty. assigned:
+    the number of the structure of each of these rows, -1 for none, the distance to the nearest one
+    in its sigmas, and the number of the connected piece or None. Rows without a score have the
+    structure -1, since some formats cannot hold an integer that is missing.
     """
     if scored is None:
         scored = np.ones(len(table), bool)
     score, anomaly = np.full(len(table), np.nan), np.zeros(len(table), bool)
     score[scored], anomaly[scored] = scores, scores > threshold
-    names = score_names(table)
-    return table.with_columns(
-        {
-            names[0]: np.ma.masked_array(score, ~scored),  # type: ignore[no-untyped-call]
-            names[1]: np.ma.masked_array(anomaly, ~scored),  # type: ignore[no-untyped-call]
-        }
-    )
+    columns: list[Any] = [
+        np.ma.masked_array(score, ~scored),  # type: ignore[no-untyped-call]
+        np.ma.masked_array(anomaly, ~scored),  # type: ignore[no-untyped-call]
+    ]
+    if assigned is not None:
+        structure, distance = np.full(len(table), -1, np.int32), np.full(len(table), np.nan)
+        structure[scored], distance[scored] = assigned[0], assigned[1]
+        columns += [structure, np.ma.masked_invalid(distance)]  # type: ignore[no-untyped-call]
+        if assigned[2] is not None:
+            piece = np.full(len(table), -1, np.int32)
+            piece[scored] = assigned[2]
+            columns.append(piece)
+    return table.with_columns(dict(zip(score_names(table, len(columns)), columns)))
 
 
-def score_names(table: Table) -> tuple[str, str]:
-    """The names of the columns of scores."""
-    taken = SCORE_NAMES & set(table.names)
-    return ("piforest_score", "piforest_anomaly") if taken else ("score", "anomaly")
+def score_names(table: Table, count: int = 2) -> tuple[str, ...]:
+    """The names of the columns of scores: the first ones of score, anomaly, structure, distance,
+    piece."""
+    names = _ROW_NAMES[:count]
+    taken = set(names) & set(table.names)
+    return tuple(f"piforest_{name}" for name in names) if taken else names
+
+
+def of_earlier_run(table: Table) -> set[str]:
+    """The columns that an earlier run added, if it is the output of one."""
+    return set(_ROW_NAMES) & set(table.names) if set(table.names) >= SCORE_NAMES else set()

@@ -111,9 +111,11 @@ def _parsed(lines: Iterator[bytes], element: Element) -> NDArray[Any] | None:
     first = next(lines, None)  # NumPy warns where there is none
     if first is None:
         raise ValueError("it is cut short")
-    dtype = [(each.name, each.kind) for each in element.scalars]
+    dtype = np.dtype([(each.name, each.kind) for each in element.scalars])
     # Latin-1 has a letter for every byte, and none that is a digit but those of ASCII.
-    vertices = np.loadtxt(chain([first], lines), dtype, None, encoding="latin-1", ndmin=1)
+    vertices = _narrowed(
+        np.loadtxt(chain([first], lines), _wide(dtype), None, encoding="latin-1", ndmin=1), dtype
+    )
     if len(vertices) < element.rows:
         raise ValueError("it is cut short")
     return vertices
@@ -197,3 +199,20 @@ def _kind(table: Table, name: str) -> str:
             ".csv file."
         )
     return "f8"
+
+
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same fields with integers of 64 bits, into which every number of a file goes."""
+    names = dtype.names or ()
+    return np.dtype([(n, np.int64 if dtype[n].kind in "iu" else dtype[n]) for n in names])
+
+
+def _narrowed(vertices: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The vertices in the types of the header; old versions of NumPy would wrap large integers."""
+    for name in dtype.names or ():
+        if dtype[name].kind in "iu" and len(vertices):
+            limits, values = np.iinfo(dtype[name]), vertices[name]
+            for value in (values.min(), values.max()):
+                if not limits.min <= value <= limits.max:
+                    raise OverflowError(f"{value} is no {dtype[name]}, as {name!r} should be")
+    return vertices.astype(dtype)

@@ -1,4 +1,4 @@
-// Rows as CSV: every column, and the score. Spreadsheets run text that begins like a formula when
+// Rows as CSV: every column, the score and the structure. Spreadsheets run text that begins like a formula when
 // they open a file, so an apostrophe is put before it; numbers, with a sign or not, stay.
 
 const isFormula = (text) => /^\s*[=+\-@]/.test(text) && !/^\s*[+-]?[\d.,]*\d[.,]?([eE][+-]?\d+)?\s*$/.test(text);
@@ -12,11 +12,18 @@ function cell(each, row) {
   return Number.isNaN(value) ? "" : Object.is(value, -0) ? "-0" : String(value);
 }
 
+// The structure of each row, -1 for none, and the distance to the nearest one in its sigmas.
+const structureColumn = () => ({ name: "structure", numbers: Int32Array.from(scores, (_, row) => assignedTo(row)) });
+const distanceColumn = () => ({
+  name: "distance",
+  numbers: Float64Array.from(distances, (value, row) => (value < 1e29 ? value / DATA.structures[nearest[row]].sigma : NaN)),
+});
+
 function csv(flagged) {
   const taken = new Set(columns.map((each) => each.name));
-  let name = "score";
-  while (taken.has(name)) name = `anomaly_${name}`;
-  const written = [...columns, { ...scoreColumn, name }];
+  const added = [{ ...scoreColumn, texts: null }, ...(nearest ? [structureColumn(), distanceColumn()] : [])];
+  for (const each of added) while (taken.has(each.name)) each.name = `anomaly_${each.name}`;
+  const written = [...columns, ...added];
   const lines = [written.map((each) => quoted(harmless(each.name))).join(",")];
   for (let row = 0; row < size; row++) {
     if (isFlagged(row) === flagged) lines.push(written.map((each) => cell(each, row)).join(","));

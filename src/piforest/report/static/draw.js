@@ -36,7 +36,7 @@ function drawPoints() {
   const [low, high] = layers > 1 ? rangeOf(depth) : [0, 1];
   const buckets = Array.from({ length: layers }, () => styles.classes.map(() => []));
   for (const row of byScore) {
-    if (!inView(screenX[row], screenY[row])) continue;
+    if (!isShown(row) || !inView(screenX[row], screenY[row])) continue;
     const near = (high - depth[row]) / (high - low);
     const layer = layers > 1 ? Math.min(layers - 1, Math.floor(near * layers)) : 0;
     buckets[layer][styles.of[row]].push(row);
@@ -49,7 +49,7 @@ function drawPoints() {
 
 function drawMatches() {
   const classes = styles.classes.map(() => []);
-  for (const row of byScore) classes[styles.of[row]].push(row);
+  for (const row of byScore) if (isShown(row)) classes[styles.of[row]].push(row);
   const thin = Math.min(1, 14 / Math.sqrt(size));
   classes.forEach((rows, k) => {
     pen.strokeStyle = styles.classes[k].colour;
@@ -159,7 +159,7 @@ function drawHulls() {
   const members = state.structures.map(() => []);
   for (let row = 0; row < size; row++) {
     const own = structureOf(row);
-    if (own >= 0) members[own].push(row);
+    if (own >= 0 && isShown(row)) members[own].push(row);
   }
   members.forEach((rows, k) => {
     if (rows.length < 3) return;

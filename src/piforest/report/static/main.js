@@ -17,7 +17,11 @@ function startControls() {
       resetCamera();
     });
   });
-  for (const name of ["colour", "lines"]) {
+  if (nearest) {
+    $("only").append(element("option", { value: "none" }, "kept, no structure"));
+    state.structures.forEach((_, k) => $("only").append(element("option", { value: k }, `structure ${k}`)));
+  }
+  for (const name of ["colour", "lines", "only"]) {
     $(name).value = state[name];
     $(name).addEventListener("change", () => {
       state[name] = $(name).value;

@@ -15,6 +15,7 @@ const state = {
   equal: DATA.view.equal,
   lines: size > 3000 ? "none" : size > 600 ? "flagged" : "all",
   structures: DATA.structures.map(() => true),
+  only: "all",
 };
 
 const listeners = [];
@@ -47,9 +48,22 @@ function pin(row) {
   changed("pin");
 }
 
-// The structure of a kept row, if it is checked and within reach; else -1.
+// The structure of a kept row, if it is within reach; else -1.
+function assignedTo(row) {
+  if (!nearest || isFlagged(row) || distances[row] > DATA.reach * DATA.structures[nearest[row]].half_width) return -1;
+  return nearest[row];
+}
+
+// The same, if the structure is checked.
 function structureOf(row) {
-  if (!nearest || isFlagged(row)) return -1;
-  if (distances[row] > DATA.reach * DATA.structures[nearest[row]].half_width) return -1;
-  return state.structures[nearest[row]] ? nearest[row] : -1;
+  const own = assignedTo(row);
+  return own >= 0 && state.structures[own] ? own : -1;
+}
+
+// Whether the filter lets a row through: all, flagged, kept, none (of no structure), or a structure.
+function isShown(row) {
+  if (state.only === "all") return true;
+  if (state.only === "flagged" || state.only === "kept") return isFlagged(row) === (state.only === "flagged");
+  const own = assignedTo(row);
+  return state.only === "none" ? own < 0 && !isFlagged(row) : own === Number(state.only);
 }

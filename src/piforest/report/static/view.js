@@ -8,6 +8,7 @@ function rowAt(x, y, reach = 12) {
   const ends = state.mode === "matches" ? [[screenX, screenY], [otherX, otherY]] : [[screenX, screenY]];
   for (const [xs, ys] of ends) {
     for (const row of byScore) {
+      if (!isShown(row)) continue;
       const square = (xs[row] - x) ** 2 + (ys[row] - y) ** 2;
       if (square <= closest) [best, closest] = [row, square];
     }
