@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_array
 
 from .._random import Stream, choose
 from .._tensors import to_numpy
-from .._validation import check_family_fits, check_integer, check_magnitude
+from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
 from ..families import get_family, resolve_family
 from ..protocols import Floats, ModelFamily
 from ..structures import Structure
@@ -102,10 +102,14 @@ def propose(
     null = tried.null(rows, n_null, stream.child("null"))
     # Models that overflow far from their sample explain nothing there.
     with np.errstate(all="ignore"):
-        found = {
+        tries = {
             number: find_described(family, rows, null, stream.child("family", number))
             for number, family in fitting.items()
         }
+        found = {number: each for number, each in tries.items() if each is not None}
+        if not found:
+            raise no_valid_models(fitting[min(fitting)], rows, 0)
+        fitting = {number: fitting[number] for number in found}
         return _ranked(tried, rows, null, fitting, found, stream.child("maps"))
 
 

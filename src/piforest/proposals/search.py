@@ -38,8 +38,11 @@ _CELLS = 4.0
 _NEAR = 0.6
 
 
-def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream) -> list[Described]:
-    """The significant structures of a family in the rows X, compared with null rows."""
+def find_described(
+    family: ModelFamily, X: Floats, null: Floats, stream: Stream
+) -> list[Described] | None:
+    """The significant structures of a family in the rows X, compared with null rows; None if no
+    minimal sample determines a model."""
     resolution = find_resolution(family, X, stream.child("dither"))
     rows = resolution.dithered(X, np.arange(len(X)))
     sampler = resolve_sampler("mixed")
@@ -51,7 +54,7 @@ def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream)
         try:
             models, _ = draw_models(rows, family, sampler, n_models, stream.child("models"))
         except NoModels:
-            return []
+            return None
     effect = resolution.effect(family, X, rows)
     grid = choose_grid(rows, models, stream.child("widths"), effect, 1)
     ladder = ladder_of(family, rows, grid, stream.child("null"), effect)
