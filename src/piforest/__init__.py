@@ -11,6 +11,7 @@ The public names are imported when they are first used, so that
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
 - `StreamingPreferenceIsolationForest`: the detector for streams whose structures change
 - `RejectAnomalies`: drops anomalous rows inside a pipeline
+- `propose_families`: which family the structures of the data belong to
 - `estimate_sigma`: the noise of the structures of a family
 - `load`: a detector from the file that it was saved to
 
@@ -49,6 +50,8 @@ __all__ = [
     "models",
     "plots",
     "preferences",
+    "proposals",
+    "propose_families",
     "protocols",
     "report",
     "sampling",
@@ -70,6 +73,7 @@ _OBJECTS = {
     "VoronoiForest": "estimators",
     "estimate_sigma": "bands",
     "load": "estimators",
+    "propose_families": "proposals",
 }
 
 if TYPE_CHECKING:
@@ -87,6 +91,7 @@ if TYPE_CHECKING:
         models,
         plots,
         preferences,
+        proposals,
         protocols,
         report,
         sampling,
@@ -107,6 +112,7 @@ if TYPE_CHECKING:
         VoronoiForest,
         load,
     )
+    from .proposals import propose_families
 
 
 def __getattr__(name: str) -> Any:

@@ -109,11 +109,11 @@ def _heaps(X: Floats, R: Floats, structures: Sequence[Structure]) -> Bools:
         if widths[k] >= _WIDER * np.median(np.delete(widths, k)):
             core = X[(nearest == k) & (R[:, k] <= widths[k])]
             core = core / column_units(each.family, X.shape[1])
-            found[k] = _cells(core, 2 * widths[k]) < 2 * _HEAP_CELLS**dimension
+            found[k] = filled_cells(core, 2 * widths[k]) < 2 * _HEAP_CELLS**dimension
     return found
 
 
-def _cells(points: Floats, side: float) -> float:
+def filled_cells(points: Floats, side: float) -> float:
     """The effective number of cells of a grid that the points fill: if they were spread evenly
     over that many cells, as many pairs of points would share a cell."""
     if len(points) < 2:

@@ -48,8 +48,8 @@ class Finding:
     code : str
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
-        "columns_scaled", "many_to_one", "repeated_rows" or "scores_overlap". Later versions may add
-        others.
+        "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap" or "better_family". Later
+        versions may add others.
     text : str
         What was found, in one sentence.
     advice : str

@@ -62,6 +62,8 @@ class Findings:
         self._threshold: float | None = None
         self._greedy: list[Structure] | None = None
         self._structures: list[Structure] | None = None
+        self.better_family: list[Finding] | None = None
+        """set on first use by the detector"""
         self._agreement = 1.0
         self._diagnosis: list[Finding] | None = None
         self._calibration: Calibration | None = None
@@ -139,6 +141,10 @@ class Findings:
             return thresholds.otsu(scores)
         check_enough_rows(len(rows))
         return self._vote_threshold(backend, rows, scores)
+
+    def expect_no_structure(self) -> None:
+        """Take it as known that no structure is in the data."""
+        self._greedy, self._structures = [], []
 
     def found_structure(self, backend: Backend, tables: Tables | None = None) -> bool:
         """Whether any structure is significant in the pool."""

@@ -24,7 +24,7 @@ class PIF(BaseDetector):  # type: ignore[misc]
 
     Parameters
     ----------
-    family : str, ModelFamily or list, default="line"
+    family : str, ModelFamily or list, default="auto"
         What a structure is; see `piforest.families.list_families`.
     contamination : float in (0, 0.5], default=0.1
         The share of outliers, which sets the threshold as in every detector of PyOD.
@@ -64,7 +64,7 @@ class PIF(BaseDetector):  # type: ignore[misc]
 
     def __init__(
         self,
-        family: FamilyLike = "line",
+        family: FamilyLike = "auto",
         contamination: float = 0.1,
         *,
         sigma: SigmaLike = "auto",

@@ -381,14 +381,15 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _warn_if_nothing_is_flagged(self, engine: Engine) -> None:
         """Give the reason, if it is the data."""
-        embedding = self.fitted_.embedding
         if self.threshold_source_ == "units differ":
             warn_user(
                 "the columns seem to have different units, and every structure is as wide as one "
                 "of them, so that no point is flagged; see diagnosis_. Pass scale_columns=True, or "
                 "contamination to flag a share of the points nevertheless."
             )
-        elif self.threshold_source_ == "no structure" and embedding is not None:
+        elif self.threshold_source_ == "no structure":
+            embedding = self.fitted_.embedding
+            assert embedding is not None  # without models there is no structure to look for
             names = " or ".join(repr(models.family.name) for models in embedding.models)
             warn_user(
                 f"no structure of family {names} is significant in {len(self.fitted_.points)} "

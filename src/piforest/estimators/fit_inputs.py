@@ -1,16 +1,22 @@
-"""Parameters of a fit that depend on what is passed to it: weights, names and units of columns."""
+"""Parameters of a fit that depend on its rows: weights, families, names and units of columns."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._random import Stream
+from ..families import resolve_families
 from ..families.scaled import ScaledFamily, units_of
+from ..fitted import TrainingRows
 from ..fitting import EmbeddingParameters
 from ..protocols import Floats, ModelFamily
 from ..sampling import resolve_sampler
+
+if TYPE_CHECKING:
+    from ..proposals import Proposals
 
 
 def with_weights(
@@ -25,6 +31,23 @@ def with_weights(
     if weights.size and not weights.any():
         raise ValueError("sample_weight is zero for all rows; at least one needs a weight.")
     return replace(parameters, sampler=resolve_sampler("weighted")), weights
+
+
+def with_proposed_families(
+    parameters: EmbeddingParameters, rows: TrainingRows, names: Any, stream: Stream
+) -> tuple[EmbeddingParameters, Proposals | None]:
+    """The parameters with the families that the rows suggest, if none was given; and why."""
+    if parameters.families:
+        return parameters, None
+    from ..proposals.propose import propose
+
+    listed = None if names is None else [str(name) for name in names]
+    with parameters.progress.stage("comparison of families"):
+        proposals = propose(rows.X, listed, stream.child("proposals"))
+    families = resolve_families(proposals.family)
+    if isinstance(parameters.n_models, int) and parameters.n_models < len(families):
+        families = families[:1]
+    return replace(parameters, families=families), proposals
 
 
 def with_named_targets(parameters: EmbeddingParameters, names: Any) -> EmbeddingParameters:

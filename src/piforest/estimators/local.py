@@ -214,6 +214,7 @@ class LocalPreferenceIsolationForest(Detector):
         self.findings_ = WindowFindings(self.fitted_, self.n_jobs)
         with progress.stage("threshold"):
             self._set_threshold(engine)
+        self._warn_if_nothing_is_flagged(engine)
         return self
 
     @property
@@ -363,6 +364,9 @@ class LocalPreferenceIsolationForest(Detector):
     def _explain_no_flags(self, engine: Engine) -> None:
         if not self.found_structure_:
             self.threshold_source_ = "no structure"
+
+    def _warn_if_nothing_is_flagged(self, engine: Engine) -> None:
+        if self.threshold_source_ == "no structure":
             warn_user(
                 "no window has a structure that stands out from chance, so that no point is "
                 "flagged; see diagnosis_. To flag a share of them nevertheless, pass contamination."

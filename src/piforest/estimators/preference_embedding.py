@@ -343,6 +343,8 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
 def fitted_transformer(detector: Any, fitted: FittedEmbedding) -> PreferenceEmbedding:
     """The embedding of a fitted detector as a fitted transformer."""
     params = detector.get_params()
+    if isinstance(params["family"], str) and params["family"] == "auto":
+        params["family"] = detector.family_
     names = PreferenceEmbedding().get_params()
     params["scale_columns"] = isinstance(fitted.models[0].family, ScaledFamily)
     embedding = PreferenceEmbedding(**{name: params[name] for name in names})

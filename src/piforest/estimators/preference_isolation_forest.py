@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
@@ -43,11 +43,15 @@ from ..units import warn_of_scaling, warn_of_units
 from .fit_inputs import (
     may_scale_columns,
     with_named_targets,
+    with_proposed_families,
     with_scaled_columns,
     with_weights,
 )
 from .preference_embedding import PreferenceEmbedding, fitted_transformer
 from .structured import StructuredDetector
+
+if TYPE_CHECKING:
+    from ..proposals import Proposals
 
 __all__ = ["PreferenceIsolationForest"]
 
@@ -66,9 +70,10 @@ class PreferenceIsolationForest(StructuredDetector):
 
     Parameters
     ----------
-    family : str, ModelFamily or list, default="line"
+    family : str, ModelFamily or list, default="auto"
         What a structure is; see `piforest.families.list_families`. A list of families, or of
-        (family, share) pairs, where structures are of several kinds.
+        (family, share) pairs, where structures are of several kinds. "auto" compares the families
+        that suit the columns, see `piforest.propose_families`, and takes the best.
     sigma : float or "auto", default="auto"
         The noise of the structures, in the units of X, or of `units_` with scale_columns. "auto"
         estimates it.
@@ -158,6 +163,11 @@ class PreferenceIsolationForest(StructuredDetector):
             "no structure", "units differ"}
         Its source. No point is flagged if it is "no structure", since none was found, or "units
         differ", since the units of the columns hide the structures.
+    family_ : ModelFamily or list of ModelFamily
+        The family of the models, or several: as given, or as chosen by family="auto".
+    proposals_ : Proposals or None
+        The comparison of families that chose it; None if the family was given, or if the detector
+        was loaded from a file.
     found_structure_ : bool
         Whether any structure of the family is significant in the training points.
     diagnosis_ : list of Finding
@@ -227,9 +237,11 @@ class PreferenceIsolationForest(StructuredDetector):
     preference embedding", ICPR 2020.
     """
 
+    proposals_: Proposals | None = None
+
     def __init__(
         self,
-        family: FamilyLike = "line",
+        family: FamilyLike = "auto",
         *,
         sigma: SigmaLike = "auto",
         n_models: ModelCount = "auto",
@@ -402,7 +414,9 @@ class PreferenceIsolationForest(StructuredDetector):
         # 2. The rows that the fit uses.
         rows = engine.training_rows(X, stream, self.pool_size, quality, groups)
         rows = rows.with_rows(self._validated(rows.X, reset=True))
-        embedding = with_named_targets(embedding, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        embedding, self.proposals_ = with_proposed_families(embedding, rows, names, stream)
+        embedding = with_named_targets(embedding, names)
         subset = rows.subset(stream)
         if self.scale_columns and not isinstance(self.scale_columns, str):
             embedding = with_scaled_columns(embedding, rows.take(subset))
@@ -410,7 +424,7 @@ class PreferenceIsolationForest(StructuredDetector):
         if may_scale_columns(self.scale_columns, embedding) and self._units_hide_structures(engine):
             scaled = with_scaled_columns(embedding, rows.take(subset))
             embedding = self._fit_scaled_rows(rows, embedding, scaled, forest, engine, stream)
-        warn_of_units(embedding.only, rows.X, getattr(self, "feature_names_in_", None))
+        warn_of_units(embedding.only, rows.X, names)
         self._warn_if_nothing_is_flagged(engine)
         return self
 
@@ -436,6 +450,8 @@ class PreferenceIsolationForest(StructuredDetector):
         self.fitted_ = fit_forest(rows, forest, engine.backend, stream, models)
         names = getattr(self, "feature_names_in_", None)
         self.findings_ = Findings(self.fitted_, names=names)
+        if self.proposals_ is not None and not self.proposals_.found:
+            self.findings_.expect_no_structure()
         # 5. The threshold.
         with Progress(self.verbose).stage("threshold"):
             self._set_threshold(engine, tables=tables if self.fitted_.holds_all else None)

@@ -19,7 +19,7 @@ from ..diagnosis import Finding
 from ..explain import Explanation, Sureness, explanations, flagged_again
 from ..fitted import FittedEmbedding
 from ..pieces import Pieces
-from ..protocols import Floats, Ints
+from ..protocols import Floats, Ints, ModelFamily
 from ..structures import Structure, weighted_sigma
 from ..typing import RowsLike
 from .detector import Detector
@@ -55,17 +55,42 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         return self._findings().found_structure(self._engine().backend)
 
     @property
+    def family_(self) -> ModelFamily | list[ModelFamily]:
+        """The family of the models, or several: as given, or as chosen by family="auto"."""
+        families = [models.family for models in self._embedding().models]
+        return families[0] if len(families) == 1 else families
+
+    @property
     def diagnosis_(self) -> list[Finding]:
         """What to know about the data and the result, the most important first.
 
         Each finding has a code, a sentence and a way out; see `piforest.diagnosis.Finding`. It is
         computed on first use.
         """
-        return self._findings().diagnosis(
+        found = self._findings().diagnosis(
             self._engine().backend,
             names=getattr(self, "feature_names_in_", None),
             steps=getattr(self, "resolution_", None),
         )
+        return [*self._better_family(), *found]
+
+    def _better_family(self) -> list[Finding]:
+        """A finding if the family that was named is clearly beaten by another.
+
+        Families are compared only if the named one explains less than half of the points.
+        """
+        findings = self._findings()
+        if findings.better_family is None:
+            findings.better_family = []
+            explained = sum(each.support for each in self.structures_)
+            family, named = self.family_, getattr(self, "proposals_", None) is None
+            if named and not isinstance(family, list) and 2 * explained < len(self.fitted_.subset):
+                from ..proposals.better import better_family
+
+                names = getattr(self, "feature_names_in_", None)
+                stream = Stream(self.fitted_.key).child("better family")
+                findings.better_family = better_family(self.fitted_.points, names, family, stream)
+        return findings.better_family
 
     @property
     def structures_(self) -> list[Structure]:

@@ -77,8 +77,9 @@ class EmbeddingParameters:
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> EmbeddingParameters:
-        """Check the public parameters of an estimator."""
-        families = resolve_families(estimator.family)
+        """Check the public parameters of an estimator; family="auto" gives no families yet."""
+        auto = isinstance(estimator.family, str) and estimator.family == "auto"
+        families = [] if auto else resolve_families(estimator.family)
         sampler, kernel = resolve_sampler(estimator.sampler), resolve_kernel(estimator.kernel)
         check_choice("scale", estimator.scale, SCALES)
         check_choice("weighting", estimator.weighting, WEIGHTINGS)
@@ -89,7 +90,7 @@ class EmbeddingParameters:
             check_positive("sigma", sigma, "sigma='auto' estimates the noise from the data.")
         if not (isinstance(n_models, str) and n_models in ("auto", "paper")):
             hint = "n_models='auto' takes 5,000 to 10,000."
-            check_integer("n_models", n_models, len(families), hint)
+            check_integer("n_models", n_models, max(1, len(families)), hint)
         return cls(
             families,
             None if isinstance(sigma, str) else float(sigma),

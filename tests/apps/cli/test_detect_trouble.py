@@ -79,7 +79,7 @@ def test_bad_input_is_one_line(name, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--family", "line", "--sigma", "0"], ["--family", "line", "--contamination", "2"],
+    [["--family", "line", "--sigma", "0"], ["--family", "line", "--contamination", "2"],
      ["--family", "line", "--plot", "a.gif"], ["--family", "line", "--report", "a.txt"],
      ["--family", "line", "--option", "degree"]],
 )  # fmt: skip

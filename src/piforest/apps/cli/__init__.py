@@ -23,6 +23,7 @@ from ._output import Output
 # DESCRIPTION, add(parser) and run(args, output); slow imports belong in `run`.
 COMMANDS = (
     "detect",
+    "suggest",
     "matches",
     "cloud",
     "surface",

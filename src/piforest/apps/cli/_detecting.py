@@ -26,8 +26,10 @@ from ._writing import dry_run_write, write_outputs
 
 if TYPE_CHECKING:
     from ...io.tables import Table
+    from ...proposals import Proposals
 
 _TOP = 10
+_DEFAULTS = {"auto": "the one that the rows suggest, see `piforest suggest`"}
 _NAMED = 10
 _DIGITS, _MAX_DIGITS = 6, 12
 # Characters of a cell.
@@ -45,14 +47,15 @@ def add_detector(
     instead: Any = None,
     scalable: bool = True,
 ) -> None:
-    """Add the options of a detector. Without a default `family` the option is required, or
-    another one of the group `instead`. scalable: whether columns may have different units."""
+    """Add the options of a detector. family: the default; "auto" if the rows suggest it. Without
+    it, the option is required, or another one of the group `instead`. scalable: whether columns may
+    have different units."""
     group = parser.add_argument_group("detector")
     (instead or group).add_argument(
         "--family", type=names, metavar="NAME", default=None if family is None else [family],
         required=family is None and instead is None,
         help="the family of structures, or several separated by commas; see `piforest families`"
-        + ("" if family is None else f" (default: {family})"),
+        + ("" if family is None else f" (default: {_DEFAULTS.get(family, family)})"),
     )  # fmt: skip
     group.add_argument(
         "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
@@ -101,13 +104,17 @@ def _check_thresholds(args: argparse.Namespace) -> None:
 
 
 def families_from(args: argparse.Namespace) -> list[Any]:
-    """The families of --family, each with the --option values that it has."""
+    """The families of --family, each with the --option values that it has; none for auto."""
     _check_thresholds(args)
     from dataclasses import fields
 
     from ..._validation import unknown_name
     from ...families import get_family, list_families
 
+    if args.family == ["auto"]:
+        if args.option:
+            raise UsageError("--option needs --family: the options of which family?")
+        return []
     for name in args.family:
         if name not in list_families():
             raise UsageError(str(unknown_name("--family", name, list_families())))
@@ -197,6 +204,7 @@ def detect_and_write(
     add_scores: Callable[..., Table],
     draw: Callable[[Path, Detection], None],
     images: Any = None,
+    proposals: Proposals | None = None,
     describe: Callable[[Detection], Detection] | None = None,
     write: Callable[[Path, Detection], None] | None = None,
     after: Callable[[Detection], None] = lambda found: None,
@@ -206,6 +214,7 @@ def detect_and_write(
     heading: the first line of the summary; shown: columns (n,) to show of a row; about: what
     JSON has beside the summary; add_scores(table, scores, threshold, scored, assigned): the table
     for --out; draw: writes the figure for --plot; images: those that the points are matches of;
+    proposals: the comparison that chose the families;
     describe: adds to the summary; write: writes --out in place of the table; after:
     called when the points are scored, before anything is written.
     """
@@ -222,7 +231,7 @@ def detect_and_write(
         )
     output.say(heading)
     points.print_columns(output)
-    found = _detect(args, output, families, points, shown)
+    found = _detect(args, output, families, points, shown, proposals)
     found = found if describe is None else describe(found)
     print_summary(output, found.summary)
     after(found)
@@ -240,11 +249,13 @@ def _detect(
     families: Sequence[Any],
     points: Points,
     shown: Mapping[str, Any],
+    proposals: Proposals | None,
 ) -> Detection:
     from ...assignment import assign_rows
 
     start = time.perf_counter()
     detector = fit_points(args, families, output, points)
+    detector.proposals_ = proposals
     known = points.fitted is None and detector.findings_.has_scores
     scores = detector.scores_ if known else detector.anomaly_score(points.X)
     detector.findings_.name_columns(points.names)
@@ -292,6 +303,7 @@ def summarize(
     return {
         "points": len(scores),
         "family": [models.family.name for models in detector.models_],
+        "proposals": None if detector.proposals_ is None else detector.proposals_.to_dict(),
         "models": int(detector.n_models_),
         "drawn": int(detector.n_drawn_),
         "degenerate_samples": int(detector.n_degenerate_),

@@ -13,6 +13,7 @@ from ._input import Points, add_groups, add_table, missing_note, read_points
 from ._options import UsageError, add_common, add_seed, json_file, positive
 from ._output import Output
 from ._plots import draw_cloud
+from ._proposing import propose_if_free
 from ._writing import add_outputs, check_outputs, with_default_suffix
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     )
     _check_cloud(points)
     points = _thinned(points, args.voxel)
+    points, proposals = propose_if_free(args, output, points)
     about, X = points.about(), points.X
     note = missing_note(about["skipped_rows"], "lacks a coordinate", "lack a coordinate")
     painter = _Painter(args, points)
@@ -90,6 +92,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         + normals.note,
         shown={name: X[:, k] for k, name in enumerate(points.names)},
         about={**about, "normals": normals.source},
+        proposals=proposals,
         add_scores=painter.add_scores,
         draw=lambda path, found: draw_cloud(
             path, X[:, :3], found.scores, found.summary["threshold"]

@@ -10,12 +10,14 @@ from ._input import Points, add_groups, add_table, missing_note, read_points
 from ._options import add_common, add_seed
 from ._output import Output
 from ._plots import draw_detected
+from ._proposing import prefer_pairs, propose_if_free
 from ._writing import add_outputs, check_outputs, with_default_suffix
 
 HELP = "find the rows of a file that belong to no structure"
 DESCRIPTION = (
     "Find the points of a file that belong to no structure of a family, for any number of "
-    "structures, and write their scores beside the columns of the file."
+    "structures, and write their scores beside the columns of the file. Without --family, the "
+    "families that suit the columns are compared first, and the best is taken."
 )
 _SHOWN = 8
 
@@ -26,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "points, one per row: .csv, .tsv, .txt, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, "
         ".mat, .xyz, .ply, .las or .laz; - reads text or JSON lines from standard input",
     )
-    add_detector(parser)
+    add_detector(parser, "auto")
     add_outputs(
         parser,
         "the rows of FILE with the columns score, anomaly (1 or 0), structure (its number, -1 for "
@@ -44,7 +46,9 @@ def run(args: argparse.Namespace, output: Output) -> None:
     args.out = with_default_suffix(args.out, args.file)
     check_outputs(args, output)
     families = families_from(args)
-    points = read_points(args, families, args.columns)
+    prepare = None if families or args.columns else prefer_pairs
+    points = read_points(args, families, args.columns, prepare=prepare)
+    points, proposals = propose_if_free(args, output, points)
     about, X, names = points.about(), points.X, points.names
     note = missing_note(about["skipped_rows"], "row lacks a number", "rows lack a number")
     detect_and_write(
@@ -55,6 +59,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         heading=f"points      {len(X):,} in columns {', '.join(names)} of {about['source']}{note}",
         shown=_shown(points),
         about=about,
+        proposals=proposals,
         add_scores=with_scores,
         draw=lambda path, found: draw_detected(path, found.detector, X, found.scores, names),
     )

@@ -1,0 +1,53 @@
+"""Shared by `suggest`, `detect` and `cloud`: the family that the rows suggest."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ._input import Points
+from ._output import Output
+
+if TYPE_CHECKING:
+    from ...io.tables import Table
+    from ...proposals import Proposals
+
+_PAIR = ["x1", "y1", "x2", "y2"]
+
+
+def prefer_pairs(table: Table) -> tuple[Table, list[str] | None]:
+    """For `read_points` without a family: the columns of matches or segments, if there are such."""
+    return table, _PAIR if set(_PAIR) <= set(table.numeric()) else None
+
+
+def propose_for(
+    points: Points, seed: int, candidates: list[Any] | None = None
+) -> tuple[Points, Proposals]:
+    """The points with the family that they suggest, and the comparison."""
+    from ..._random import Stream
+    from ...families import resolve_families
+    from ...proposals.propose import propose
+
+    rows = points.X if points.fitted is None else points.X[points.fitted]
+    stream = Stream.from_random_state(seed).child("proposals")
+    proposals = propose(rows, points.names, stream, families=candidates)
+    families = [family for family, _ in resolve_families(proposals.family)]
+    return points._replace(families=families), proposals
+
+
+def propose_if_free(
+    args: argparse.Namespace, output: Output, points: Points
+) -> tuple[Points, Proposals | None]:
+    """Print the comparison and take its best family, if none was given."""
+    if points.families:
+        return points, None
+    points, proposals = propose_for(points, args.seed)
+    say_proposals(output, proposals)
+    output.say()
+    return points, proposals
+
+
+def say_proposals(output: Output, proposals: Proposals) -> None:
+    """Print the comparison of families as text."""
+    for line in str(proposals).splitlines():
+        output.say(line)

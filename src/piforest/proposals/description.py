@@ -1,0 +1,203 @@
+"""How much shorter structures make the description of the rows.
+
+The null model says that rows come from a density p0. A structure with residual r and noise sigma
+says that they come from p0(x) phi(r / sigma) / E0, where phi is a Gaussian kernel and E0 its mean
+over null rows. This is a density for every family, whatever its codimension: rows cost their
+position on the structure, as under the null model, and their noise. The rows of a scene come from a
+mixture of the null model and of structures, and the log-likelihood ratio of this mixture, less a
+price for the parameters, is the evidence of a family in nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..protocols import Floats, Ints, ModelFamily
+
+# A kernel whose mean over null rows rests on fewer of them than this is extrapolated from a wider
+# kernel: the relative error of the mean is below a tenth.
+_ENOUGH = 100.0
+_ROUNDS = 25
+# Squared distances in sigmas beyond this count as this: exp(-350) is still a number.
+_FAR = 700.0
+# The parameters of a structure beside those of its model: its noise and its share of the rows.
+_EXTRA_PARAMETERS = 2
+# Families whose minimal samples have more coordinates than their models have parameters.
+_FREEDOM = {"rigid": 6, "similarity3d": 7, "rotation": 3, "fundamental": 7}
+
+
+def freedom(family: ModelFamily, d: int) -> int:
+    """The number of parameters of a model: each point of a minimal sample fixes as many as the
+    codimension."""
+    return _FREEDOM.get(family.name, family.sample_size(d) * family.codimension(d))
+
+
+def price(family: ModelFamily, n: int, d: int) -> float:
+    """The price of one structure in nats, half the logarithm of n for each parameter (BIC)."""
+    return 0.5 * (freedom(family, d) + _EXTRA_PARAMETERS) * float(np.log(n))
+
+
+@dataclass(frozen=True)
+class Described:
+    """A structure that describes some of the rows."""
+
+    family: ModelFamily
+    params: Floats
+    """(p,)"""
+    sigma: float
+    ratios: Floats
+    """(n,) the density of the rows on the structure, relative to the null model"""
+    evidence: float
+    """the log-likelihood ratio of this structure alone, without its price"""
+    cost: float
+    """the price of its parameters"""
+
+
+def describe(
+    family: ModelFamily,
+    params: Floats,
+    rows: Floats,
+    null: Floats,
+    sigmas: Floats,
+    codimension: int | None = None,
+) -> Described:
+    """The structure of one model (p,), with the best of the sigmas (w,), ascending.
+
+    codimension: of the structure among the null rows; that of the family by default.
+    """
+    n, d = rows.shape
+    r, r0 = (_finite(family.residuals(each, params[None])[:, 0]) for each in (rows, null))
+    c = family.codimension(d) if codimension is None else codimension
+    means = _null_means(r0, sigmas, c)
+    ratios = kernel(r[:, None], sigmas) / means
+    share = np.full(len(sigmas), 0.2)
+    for _ in range(_ROUNDS):
+        weighted = share * ratios
+        share = np.mean(weighted / (1 - share + weighted), axis=0)
+    evidence = np.sum(np.log(1 - share + share * ratios), axis=0)
+    best = int(np.argmax(evidence))
+    return Described(
+        family,
+        params,
+        float(sigmas[best]),
+        ratios[:, best],
+        float(evidence[best]),
+        price(family, n, d),
+    )
+
+
+def kernel(r: Floats, sigma: Any) -> Floats:
+    """exp(-r^2 / 2 sigma^2), never 0."""
+    return np.asarray(np.exp(-0.5 * np.minimum((r / sigma) ** 2, _FAR)))
+
+
+def _finite(r: Any) -> Floats:
+    return np.where(np.isfinite(r), r, 1e150)
+
+
+def _null_means(r0: Floats, sigmas: Floats, codimension: int) -> Floats:
+    """(w,) the mean of the kernel over residuals of null rows, by a power law where these are
+    few."""
+    means = np.asarray(np.mean(kernel(r0[:, None], sigmas), axis=0))
+    known = means * len(r0) >= _ENOUGH
+    first = int(np.argmax(known)) if known.any() else len(sigmas) - 1
+    base = max(float(means[first]), 1e-3 / len(r0))
+    means[:first] = base * (sigmas[:first] / sigmas[first]) ** codimension
+    means[first] = base
+    return means
+
+
+def mixture(ratios: Floats, rounds: int = _ROUNDS) -> tuple[float, Floats]:
+    """The log-likelihood ratio of the mixture of the null model and structures, ratios (n, s), and
+    the shares (s + 1,), the null model first."""
+    n, s = ratios.shape
+    densities = np.column_stack([np.ones(n), ratios])
+    shares = np.full(s + 1, 1 / (s + 1))
+    for _ in range(rounds):
+        weighted = densities * shares
+        shares = np.mean(weighted / np.sum(weighted, axis=1, keepdims=True), axis=0)
+    return float(np.sum(np.log(densities @ shares))), shares
+
+
+@dataclass(frozen=True)
+class Description:
+    """The structures that describe the rows best, and their shares of the rows."""
+
+    structures: tuple[Described, ...] = ()
+    shares: tuple[float, ...] = ()
+    evidence: float = 0.0
+    """the log-likelihood ratio less the prices"""
+
+    @property
+    def explained(self) -> float:
+        """The share of the rows that belong to structures."""
+        return sum(self.shares)
+
+    @property
+    def sigma(self) -> float:
+        """The mean noise, weighted by the shares."""
+        return float(np.average([each.sigma for each in self.structures], weights=self.shares))
+
+    def rows(self) -> Ints:
+        """(n,) the structure of each row with the largest density, -1 for the null model."""
+        found = np.column_stack(
+            [share * s.ratios for s, share in zip(self.structures, self.shares)]
+        )
+        best = np.argmax(found, axis=1)
+        likely = found[np.arange(len(best)), best] > 1 - self.explained
+        return np.where(likely, best, -1)
+
+
+def best_description(found: Sequence[Described]) -> Description:
+    """Choose structures: add the one that shortens the description most, then drop those that do
+    not pay for their parameters."""
+    if not found:
+        return Description()
+    ratios = np.column_stack([each.ratios for each in found])
+    costs = np.array([each.cost for each in found])
+    chosen: list[int] = []
+    density = np.ones(len(ratios))
+    while len(chosen) < len(found):
+        gains = _gains(ratios / density[:, None]) - costs
+        gains[chosen] = -np.inf
+        best = int(np.argmax(gains))
+        if gains[best] <= 0:
+            break
+        chosen.append(best)
+        _, shares = mixture(ratios[:, chosen])
+        density = np.column_stack([np.ones(len(ratios)), ratios[:, chosen]]) @ shares
+    while chosen:
+        value = _value(ratios, costs, chosen)
+        values = [_value(ratios, costs, [j for j in chosen if j != k]) for k in chosen]
+        best = int(np.argmax(values))
+        if values[best] < value:
+            break
+        del chosen[best]
+    if not chosen:
+        return Description()
+    total, shares = mixture(ratios[:, chosen])
+    return Description(
+        tuple(found[k] for k in chosen),
+        tuple(float(share) for share in shares[1:]),
+        total - float(costs[chosen].sum()),
+    )
+
+
+def _gains(relative: Floats) -> Floats:
+    """(s,) the log-likelihood ratio of adding one structure, with densities (n, s) relative to the
+    present mixture."""
+    share = np.full(relative.shape[1], 0.15)
+    for _ in range(8):
+        weighted = share * relative
+        share = np.mean(weighted / (1 - share + weighted), axis=0)
+    return np.asarray(np.sum(np.log(1 - share + share * relative), axis=0))
+
+
+def _value(ratios: Floats, costs: Floats, chosen: list[int]) -> float:
+    if not chosen:
+        return 0.0
+    return mixture(ratios[:, chosen])[0] - float(costs[chosen].sum())

@@ -1,0 +1,139 @@
+"""Matches: does a map of the images explain more than their epipolar geometry does?
+
+Null rows spread the second points of matches over all directions, while real ones lie in a short
+part of an epipolar line. A few maps through part of the rows then seem to explain more than the
+epipolar geometry that all rows follow. So maps are judged once more, against rows that follow the
+epipolar geometry but lie anywhere in that part of their lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._random import Stream
+from ..families import layout_of
+from ..protocols import Floats, ModelFamily
+from .description import Described, Description, best_description, describe, freedom
+from .search import fit_members
+
+_COPIES = 40
+_ENDS = (5, 95)  # percentiles of the positions along epipolar lines
+# The evidence of maps along epipolar lines, in nats for each row, that is worth preferring them;
+# more if they are this many times as many as the epipolar geometries of several motions, since they
+# may be the faces of moving things.
+_SEEN, _SEEN_BY_MANY, _MANY = 0.5, 1.5, 2
+
+
+def preferred_match_family(
+    order: Sequence[int],
+    families: dict[int, ModelFamily],
+    single: dict[int, Description],
+    found: dict[int, list[Described]],
+    X: Floats,
+    null: Floats,
+    stream: Stream,
+) -> tuple[list[int], dict[int, str]]:
+    """The order of the families with maps first only if they say where on epipolar lines the rows
+    lie; and notes on the families that this concerns."""
+    lines, maps = (
+        [k for k in order if _is_match(families[k]) and families[k].codimension(4) == c]
+        for c in (1, 2)
+    )
+    for group in (lines, maps):
+        _fit_to_best(group, families, single, found, X, null, stream.child("members"))
+        group.sort(key=lambda k: -single[k].evidence)
+    order = sorted(order, key=lambda k: -single[k].evidence)
+    useful = [k for k in (*lines[:1], *maps[:1]) if single[k].structures]
+    if len(useful) < 2 or order[0] not in useful:
+        return order, {}
+    epipolar, mapping = useful
+    rows, beside = _along_lines(single[epipolar], X, stream)
+    judged = max((_judged(found[k], rows, beside) for k in maps), key=lambda each: each.evidence)
+    motions, number = len(single[epipolar].structures), len(judged.structures)
+    many = motions > 1 and number >= _MANY * motions
+    if judged.evidence > (_SEEN_BY_MANY if many else _SEEN) * max(len(rows), 1):
+        note = "Maps say where on their epipolar lines the rows lie."
+        ahead, note_for = maps, {mapping: note} if order[0] == epipolar else {}
+    else:
+        note = "Maps have more evidence, but hardly say where on their epipolar lines the rows lie."
+        if many:
+            note = f"Maps have more evidence, but {number} are needed for the {motions} motions."
+        ahead, note_for = lines, {epipolar: note} if order[0] == mapping else {}
+    return [*ahead, *(k for k in order if k not in ahead)], note_for
+
+
+def _fit_to_best(
+    group: Sequence[int],
+    families: dict[int, ModelFamily],
+    single: dict[int, Description],
+    found: dict[int, list[Described]],
+    X: Floats,
+    null: Floats,
+    stream: Stream,
+) -> None:
+    """Fit families with more parameters to the structures of the best one, too: their larger
+    samples find fewer structures, and those that contain it should explain what it explains."""
+    if not group:
+        return
+    best = single[group[0]].structures
+    for k in group[1:]:
+        if freedom(families[k], 4) > freedom(families[group[0]], 4):
+            for number, each in enumerate(best):
+                found[k] += fit_members(families[k], each, X, null, stream.child(k, number))
+            single[k] = best_description(found[k])
+
+
+def _is_match(family: ModelFamily) -> bool:
+    return layout_of(family).kind == "matches"
+
+
+def _judged(found: Sequence[Described], rows: Floats, null: Floats) -> Description:
+    """The description of rows on epipolar lines by maps that were found."""
+    sigmas = [each.sigma * 2.0 ** (np.arange(-4, 5) / 2) for each in found]
+    return best_description(
+        [
+            describe(each.family, each.params, rows, null, scales, codimension=1)
+            for each, scales in zip(found, sigmas)
+        ]
+    )
+
+
+def _along_lines(epipolar: Description, X: Floats, stream: Stream) -> tuple[Floats, Floats]:
+    """The rows of epipolar geometries, and null rows that lie elsewhere on the same lines."""
+    cells, rng = epipolar.rows(), stream.generator()
+    rows, null = [np.empty((0, 4))], [np.empty((0, 4))]
+    for k, each in enumerate(epipolar.structures):
+        members = X[cells == k]
+        if len(members) < 2:
+            continue
+        along = _directions(each, members)
+        at = np.sum(along * (members[:, 2:] - members[:, :2]), axis=1)
+        low, middle, high = np.percentile(at, (_ENDS[0], 50, _ENDS[1]))
+        low, high = min(low, middle - abs(middle) / 2), max(high, middle + abs(middle) / 2)
+        copies = np.repeat(members, _COPIES, axis=0)
+        moves = rng.uniform(low, high, len(copies)) - np.repeat(at, _COPIES)
+        copies[:, 2:] += moves[:, None] * np.repeat(along, _COPIES, axis=0)
+        rows.append(members)
+        null.append(copies)
+    return np.concatenate(rows), np.concatenate(null)
+
+
+def _directions(structure: Described, X: Floats) -> Floats:
+    """(n, 2) unit vectors along the epipolar lines in the second image, all to the same side.
+
+    The residual after a move of the second point in three directions tells the normal of its line.
+    """
+    family, params = structure.family, structure.params[None]
+    step = 100 * structure.sigma
+    r = []
+    for direction in ((1.0, 0.0), (0.0, 1.0), (np.sqrt(0.5), np.sqrt(0.5))):
+        moved = X.copy()
+        moved[:, 2:] += step * np.array(direction)
+        r.append(np.asarray(family.residuals(moved, params)[:, 0]) / step)
+    x, y = r[0], np.where(np.sqrt(2) * r[2] >= np.maximum(r[0], r[1]), r[1], -r[1])
+    along = np.column_stack([-y, x])
+    along /= np.maximum(np.sqrt(np.sum(along**2, axis=1)), 1e-300)[:, None]
+    main = np.linalg.eigh(along.T @ along)[1][:, -1]
+    return np.asarray(along * np.where(along @ main < 0, -1.0, 1.0)[:, None])

@@ -1,0 +1,195 @@
+"""The result of a comparison of families: a ranked table."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, overload
+
+from ..protocols import ModelFamily
+from ..structures import Structure
+
+__all__ = ["Proposal", "Proposals"]
+
+_HEAD = ("family", "structures", "explained", "evidence", "")
+
+
+def family_text(family: ModelFamily) -> str:
+    """The name of a family, with the options that are not the default ones."""
+    if not is_dataclass(family):
+        return str(family.name)
+    changed = {
+        each.name: getattr(family, each.name)
+        for each in fields(family)
+        if getattr(family, each.name) != each.default
+    }
+    options = ", ".join(f"{name}={value}" for name, value in changed.items())
+    return f"{family.name} ({options})" if options else str(family.name)
+
+
+@dataclass(frozen=True, repr=False)
+class Proposal:
+    """One row of the table: a family, or several together, and what it explains.
+
+    Attributes
+    ----------
+    families : tuple of ModelFamily
+        The family; two of them where structures are of two kinds.
+    structures : tuple of Structure
+        The structures that were found, with the rows of the comparison as members.
+    n_structures : int
+        Their number.
+    share_explained : float
+        The share of the rows that they explain.
+    evidence : float
+        How much shorter they make the description of the rows, in nats: the log-likelihood ratio
+        against rows without structure, less a price for each parameter.
+    sentence : str
+        The same in words.
+
+    Examples
+    --------
+    >>> from piforest import propose_families
+    >>> from piforest.datasets import make_circles
+    >>> best = propose_families(make_circles(2, random_state=0).data, random_state=0)[0]
+    >>> best.name, best.n_structures
+    ('circle', 2)
+    """
+
+    families: tuple[ModelFamily, ...]
+    structures: tuple[Structure, ...]
+    share_explained: float
+    evidence: float
+    sentence: str
+
+    @property
+    def name(self) -> str:
+        """The names of the families, joined by a plus sign."""
+        return " + ".join(family_text(each) for each in self.families)
+
+    @property
+    def family(self) -> ModelFamily | list[ModelFamily]:
+        """What to pass as `family` to a detector."""
+        return self.families[0] if len(self.families) == 1 else list(self.families)
+
+    @property
+    def n_structures(self) -> int:
+        """The number of structures."""
+        return len(self.structures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON can hold it."""
+        return {
+            "family": self.name,
+            "structures": self.n_structures,
+            "share_explained": self.share_explained,
+            "evidence": self.evidence,
+            "sentence": self.sentence,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"Proposal({self.name}, {self.n_structures} structures, "
+            f"{100 * self.share_explained:.0f} % explained, evidence {self.evidence:.0f})"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Proposals(Sequence[Proposal]):
+    """The families that were compared, the best first.
+
+    Attributes
+    ----------
+    ranked : tuple of Proposal
+        The rows of the table.
+    found : bool
+        Whether any family explains anything. If not, the first row is the simplest family.
+    kind : str
+        What the rows of the data were taken for: points, matches, segments, a table.
+    reason : str
+        Why, in one sentence.
+    n_rows : int
+        The number of rows that were looked at.
+
+    Examples
+    --------
+    >>> from piforest import propose_families
+    >>> from piforest.datasets import make_lines
+    >>> proposals = propose_families(make_lines(3, random_state=0).data, random_state=0)
+    >>> proposals.found, proposals[0].name, proposals.kind
+    (True, 'line', 'points')
+    """
+
+    ranked: tuple[Proposal, ...]
+    found: bool
+    kind: str
+    reason: str
+    n_rows: int
+
+    @property
+    def best(self) -> Proposal | None:
+        """The best row, None if no family explains anything."""
+        return self.ranked[0] if self.found else None
+
+    @property
+    def family(self) -> ModelFamily | list[ModelFamily]:
+        """What to pass as `family`: the best family, or the simplest if none explains anything."""
+        return self.ranked[0].family
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as JSON can hold it."""
+        return {
+            "kind": self.kind,
+            "reason": self.reason,
+            "rows": self.n_rows,
+            "found": self.found,
+            "proposals": [each.to_dict() for each in self.ranked],
+        }
+
+    @overload
+    def __getitem__(self, index: int) -> Proposal: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Proposal]: ...
+    def __getitem__(self, index: int | slice) -> Proposal | Sequence[Proposal]:
+        return self.ranked[index]
+
+    def __len__(self) -> int:
+        return len(self.ranked)
+
+    def __iter__(self) -> Iterator[Proposal]:
+        return iter(self.ranked)
+
+    def __str__(self) -> str:
+        rows = [_HEAD, *map(_cells, self.ranked)]
+        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3))])
+            for row in rows
+        ]
+        verdict = self.ranked[0].sentence if self.found else _none_of(self.ranked)
+        return "\n".join([self.reason, *lines, verdict])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{each}</th>" for each in (*_HEAD[:4], "in words"))
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(each)) + "</tr>"
+            for each in self.ranked
+        )
+        verdict = self.ranked[0].sentence if self.found else _none_of(self.ranked)
+        return (
+            f"<p>{html.escape(self.reason)}</p><table><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table><p>{html.escape(verdict)}</p>"
+        )
+
+
+def _cells(row: Proposal) -> tuple[str, str, str, str, str]:
+    share = f"{100 * row.share_explained:.0f} %"
+    return row.name, str(row.n_structures), share, f"{row.evidence:.0f}", row.sentence
+
+
+def _none_of(ranked: Sequence[Proposal]) -> str:
+    names = ", ".join(each.name for each in ranked)
+    return f"None of these explains the rows better than chance: {names}."

@@ -1,0 +1,51 @@
+"""`piforest suggest`, and `piforest detect` without a family."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli_runs import line_scene, put_lines, run
+
+
+@pytest.fixture
+def lines(tmp_path):
+    return put_lines(tmp_path / "lines.csv", *line_scene())
+
+
+@pytest.mark.slow
+def test_suggest_prints_the_table_and_draws_it(lines, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "families.png"
+    code, out, _ = run(capsys, "suggest", lines, "--draw", picture)
+    assert code == 0
+    assert "3 structures of family line explain" in out
+    assert picture.stat().st_size > 0
+    code, _, err = run(capsys, "suggest", lines, "--draw", picture)
+    assert code == 1
+    assert "already exists" in err
+
+
+@pytest.mark.slow
+def test_detect_without_a_family_goes_on_with_the_winner(lines, capsys):
+    code, out, _ = run(capsys, "detect", lines, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["family"] == ["line"]
+    assert found["proposals"]["found"]
+    assert found["proposals"]["proposals"][0]["family"] == "line"
+
+
+@pytest.mark.slow
+def test_candidates_limit_the_table(lines, capsys):
+    code, out, _ = run(capsys, "suggest", lines, "--candidates", "line,circle", "--json")
+    assert code == 0
+    listed = {each["family"] for each in json.loads(out)["proposals"]}
+    assert listed == {"line", "circle"}
+
+
+def test_options_without_a_family_are_a_usage_error(lines, capsys):
+    code, _, err = run(capsys, "detect", lines, "--option", "degree=2")
+    assert code == 2
+    assert "--option needs --family" in err
