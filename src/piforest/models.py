@@ -10,7 +10,7 @@ import numpy as np
 
 from ._random import Stream
 from ._validation import check_row_numbers, check_shape, no_valid_models, warn_user
-from .families.scaled import ScaledFamily
+from .families.scaled import scaled_rows
 from .protocols import Bools, Floats, Ints, ModelFamily, Sampler
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ def draw_models(
     a warning, none at all an error with the reason.
     """
     size = family.sample_size(X.shape[1])
-    # Neighbours are those of scaled columns.
-    placed = family.scaled(X) if isinstance(family, ScaledFamily) else X
+    placed = scaled_rows(family, X)  # neighbours are those of scaled columns
     params: list[Floats] = []
     samples: list[Ints] = []
     n_found = n_drawn = n_degenerate = 0

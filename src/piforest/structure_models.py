@@ -8,6 +8,7 @@ import numpy as np
 
 from ._random import Stream, mix
 from .bands import full_band_table
+from .families.scaled import scaled_rows
 from .membership import sample_membership
 from .models import ModelSet
 from .protocols import Bools, Floats, Ints, ModelFamily
@@ -45,7 +46,8 @@ def local_models(
     size = family.sample_size(X.shape[1])
     if len(rows) <= size:
         return None
-    samples = rows[local_samples(X[rows], size, np.arange(n_models), stream)]
+    placed = scaled_rows(family, X[rows])
+    samples = rows[local_samples(placed, size, np.arange(n_models), stream)]
     params, valid = family.solve(X[samples])
     at = np.nonzero(valid)[0]
     if not len(at):
@@ -88,8 +90,10 @@ def _least_squares(candidate: Candidate, members: Ints) -> list[Floats]:
         weights = np.maximum(1 - (family.residuals(X, theta)[:, 0] / reach) ** 2, 0.0) ** 2
         if np.sum(weights > 0) <= bands.models.samples.shape[1]:
             break
+        # Not BLAS, whose sums may depend on the number of threads.
+        S = np.einsum("ni,nj->ij", lifted * weights[:, None], lifted)
         with np.errstate(all="ignore"):
-            theta, valid = family.refit(((lifted * weights[:, None]).T @ lifted)[None], frame)
+            theta, valid = family.refit(S[None], frame)
         if not (valid.all() and np.isfinite(theta).all()):
             break
         found.append(theta)

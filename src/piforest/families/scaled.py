@@ -163,6 +163,11 @@ class ScaledFamily(Family):
         return [np.asarray(line) * units[: np.shape(line)[1]] for line in lines]
 
 
+def scaled_rows(family: ModelFamily, X: Floats) -> Floats:
+    """Rows in the coordinates in which a family measures distances."""
+    return np.asarray(family.scaled(X)) if isinstance(family, ScaledFamily) else X
+
+
 def unscaled(family: ModelFamily) -> ModelFamily:
     """The family itself, without units."""
     return family.base if isinstance(family, ScaledFamily) else family
