@@ -20,6 +20,8 @@ _ROWS, _MODELS = 1000, 1000
 # one wide band, but with less evidence.
 _MUCH_BETTER = 2.0
 _REACH = 2.0
+# Selections with narrower and narrower bands, over four octaves.
+_STARTS = 8
 
 
 def choose_grid(
@@ -31,7 +33,7 @@ def choose_grid(
     grid = Grid(np.asarray(size * WIDE_WIDTHS), N_WIDE)
     ladder = ladder_of(models.family, some, grid, stream.child("null"), effect)
     table = full_band_table(some, few, sample_membership([few]), ladder, n_jobs)
-    wide, narrow = (_evidence(some, few, each) for each in (table, _without_wide(table)))
+    wide, narrow = _evidence(some, few, table), _narrow_evidence(some, few, _without_wide(table))
     # All widths compared with the same null rows: no width has an advantage.
     against_null = Grid(grid.widths, len(grid.widths))
     if wide > _MUCH_BETTER * narrow:
@@ -43,11 +45,19 @@ def choose_grid(
     return Grid(np.asarray(size * WIDTHS))
 
 
-def _evidence(X: Floats, models: ModelSet, table: BandTable) -> float:
-    """The log-likelihood ratio of all structures that greedy selection finds."""
+def _evidence(X: Floats, models: ModelSet, table: BandTable, widest: float = np.inf) -> float:
+    """The log-likelihood ratio of all structures that greedy selection finds, with half-widths of
+    at most `widest`."""
     bands = [BandCounts(X, models, table)]
-    found = greedy(bands, evidence_rows(bands, np.ones(len(X), np.bool_)), _REACH)
-    return sum(each.log_ratio for each in found)
+    counted = evidence_rows(bands, np.ones(len(X), np.bool_))
+    return sum(each.log_ratio for each in greedy(bands, counted, _REACH, widest=widest))
+
+
+def _narrow_evidence(X: Floats, models: ModelSet, table: BandTable) -> float:
+    """The largest evidence of a selection with narrower and narrower bands: the first one may
+    take a wide band around several structures, which has less evidence than all of them."""
+    starts = table.ladder.widths[:_STARTS]
+    return max(_evidence(X, models, table, float(width)) for width in starts)
 
 
 def _without_wide(table: BandTable) -> BandTable:
