@@ -58,6 +58,12 @@ def find_structures(
     return [each.with_noise(raw, np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
 
 
+def is_wide(bands: BandCounts) -> bool:
+    """Whether the half-widths were chosen for much noise: a wide band had more evidence than all
+    narrow ones, so that narrow bands within it are chance."""
+    return bands.ladder.grid.n_wide == len(bands.widths)
+
+
 def _evidence(found: Sequence[Candidate], limit: float) -> float:
     return sum(each.log_ratio - limit for each in found)
 
@@ -81,7 +87,7 @@ def _best_start(
     active = np.ones(len(rows), np.bool_)
     starts = [greedy(every, active, REACH, look_ahead=True)]
     widest = max((each.half_width for each in starts[0]), default=0.0)
-    widths = {float(width) for bands in families for width in bands.widths}
+    widths = {float(width) for bands in families if not is_wide(bands) for width in bands.widths}
     for width in sorted((width for width in widths if width < widest), reverse=True)[:_STARTS]:
         narrow = greedy(every, active, REACH, widest=width)
         rest = active & ~_explained(every[0].X, narrow)
@@ -118,7 +124,7 @@ def _parts(candidate: Candidate, members: Ints, limit: float, stream: Stream) ->
     bands = candidate.bands
     inside = local_bands(bands, members, _LOCAL_MODELS, stream)
     widest = candidate.half_width / _NARROWER * (1 + 1e-9)
-    if inside is None or bands.widths[-1] > widest:
+    if inside is None or is_wide(bands) or bands.widths[-1] > widest:
         return [candidate]
     found = greedy([inside], np.ones(len(members), np.bool_), REACH, look_ahead=True, widest=widest)
     parts = [each._replace(bands=bands) for each in found]

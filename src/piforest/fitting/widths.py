@@ -33,10 +33,11 @@ def choose_grid(
     grid = Grid(np.asarray(size * WIDE_WIDTHS), N_WIDE)
     ladder = ladder_of(models.family, some, grid, stream.child("null"), effect)
     table = full_band_table(some, few, sample_membership([few]), ladder, n_jobs)
-    wide, narrow = _evidence(some, few, table), _narrow_evidence(some, few, _without_wide(table))
+    without = _without_wide(table)
+    wide, narrow = _evidence(some, few, table), _evidence(some, few, without)
     # All widths compared with the same null rows: no width has an advantage.
     against_null = Grid(grid.widths, len(grid.widths))
-    if wide > _MUCH_BETTER * narrow:
+    if wide > _MUCH_BETTER * narrow and wide > _best_evidence(some, few, without):
         return against_null
     if narrow == 0:
         ladder = Ladder(against_null, ladder.null, ladder.effect)
@@ -53,7 +54,7 @@ def _evidence(X: Floats, models: ModelSet, table: BandTable, widest: float = np.
     return sum(each.log_ratio for each in greedy(bands, counted, _REACH, widest=widest))
 
 
-def _narrow_evidence(X: Floats, models: ModelSet, table: BandTable) -> float:
+def _best_evidence(X: Floats, models: ModelSet, table: BandTable) -> float:
     """The largest evidence of a selection with narrower and narrower bands: the first one may
     take a wide band around several structures, which has less evidence than all of them."""
     starts = table.ladder.widths[:_STARTS]
