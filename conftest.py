@@ -9,14 +9,21 @@ from __future__ import annotations
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+
+def _has_torch() -> bool:
+    """Whether PyTorch is there, not only a folder of its name; importing it takes seconds."""
+    spec = find_spec("torch")
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    return any(Path(folder, "version.py").exists() for folder in folders)
+
+
 # Doctests are collected from every module, and these import PyTorch, which `make test` does not
 # install.
-collect_ignore = (
-    [] if find_spec("torch") else ["src/piforest/engines/torch", "tests/device_laws.py"]
-)
+collect_ignore = [] if _has_torch() else ["src/piforest/engines/torch", "tests/device_laws.py"]
 
 # The workers of pytest-xdist share the cores. With as many threads in each, BLAS and OpenMP spend
 # a third of the time waiting for one another.
