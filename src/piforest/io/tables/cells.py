@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Any, Literal
 
 import numpy as np
@@ -46,3 +47,22 @@ def typed(cell: Any, kind: TextKind, decimal: str) -> Any:
 def number_or_none(cell: Any, decimal: str) -> float | None:
     value = number(cell, decimal)
     return None if np.isnan(value) else value
+
+
+def stored_kind(table: Table, name: str, kinds: Container[str], file: str) -> str:
+    """The type, such as "f8", of a column in a file that holds numbers only.
+
+    kinds: the types that it knows; file: its name, such as "PLY".
+    """
+    column = table.columns[name]
+    kind = column.dtype.str[1:]
+    if column.dtype.kind == "b":
+        return "u1"
+    if kind in kinds:
+        return str(kind)
+    if column.dtype.kind not in "iuf" and name not in table.numeric():
+        raise ValueError(
+            f"a {file} file holds numbers, and column {name!r} of {table.source} has others; write "
+            "a .csv file."
+        )
+    return "f8"

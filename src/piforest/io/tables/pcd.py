@@ -25,6 +25,7 @@ from ._pcd_colours import (
 )
 from ._pcd_header import DATA, Field, Header, read_header
 from ._safe_names import safe_names
+from .cells import stored_kind
 from .table import Table, block_rows, check_width
 
 _ASCII, _BINARY, _COMPRESSED = DATA
@@ -162,7 +163,11 @@ class writer:
         self.data = self.form.header.data if self.form else _BINARY
         self.packed = self._packed(like)
         self.parts: list[NDArray[Any]] = []
-        kinds = {name: _kind(like, name) for name in like.names if not self._is_packed(name)}
+        kinds = {
+            name: stored_kind(like, name, _KINDS, "PCD")
+            for name in like.names
+            if not self._is_packed(name)
+        }
         self.fields = self._fields(like.names, kinds)
         words = safe_names([each.name for each in self.fields], "ascii")
         self.words = [words[each.name] for each in self.fields]
@@ -269,19 +274,3 @@ class writer:
         ]
         kept = [line for line in lines[:-11] if line.rstrip(".") != _OURS] + lines[-11:]
         self.file.write(("\n".join(kept) + "\n").encode("utf-8", "replace"))
-
-
-def _kind(table: Table, name: str) -> str:
-    """The PCD type of a column."""
-    column = table.columns[name]
-    kind = column.dtype.str[1:]
-    if column.dtype.kind == "b":
-        return "u1"
-    if kind in _KINDS:
-        return kind
-    if column.dtype.kind not in "iuf" and name not in table.numeric():
-        raise ValueError(
-            f"a PCD file holds numbers, and column {name!r} of {table.source} has others; write a "
-            ".csv file."
-        )
-    return "f8"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ._ply_binary import Rows
 from ._ply_header import ASCII, ORDERS, Element, Header, read_header
 from ._safe_names import safe_names
+from .cells import stored_kind
 from .table import Table, block_rows
 
 _KINDS = {
@@ -144,7 +145,7 @@ class writer:
         self.file, self.rows = file, 0
         new = Form("binary_little_endian", (), ())
         self.form = like.form if isinstance(like.form, Form) else new
-        self.kinds = {name: _kind(like, name) for name in like.names}
+        self.kinds = {name: stored_kind(like, name, _KINDS, "PLY") for name in like.names}
         self.words = safe_names(like.names, "ascii")
         self._header()
 
@@ -183,22 +184,6 @@ class writer:
             "end_header",
         ]
         self.file.write(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
-
-
-def _kind(table: Table, name: str) -> str:
-    """The PLY type of a column."""
-    column = table.columns[name]
-    kind = column.dtype.str[1:]
-    if column.dtype.kind == "b":
-        return "u1"
-    if kind in _KINDS:
-        return kind
-    if column.dtype.kind not in "iuf" and name not in table.numeric():
-        raise ValueError(
-            f"a PLY file holds numbers, and column {name!r} of {table.source} has others; write a "
-            ".csv file."
-        )
-    return "f8"
 
 
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
