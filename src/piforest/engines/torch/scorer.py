@@ -21,9 +21,11 @@ from .forest import DeviceForest, grow
 from .preferences import ALIGNED, DevicePreferences, square_sums
 from .residuals import compiled
 
-# The memory of a block of rows: preferences, products and path lengths.
-_BLOCK_BYTES = {"cuda": 2**30, "cpu": 2**25}
-_MAX_ROWS = 32_768
+# The memory of a block of rows: preferences, products and path lengths. A GPU takes at most a
+# quarter of what is free: with few models a block is done sooner than the host can start the next.
+_BLOCK_BYTES = {"cuda": 2**32, "cpu": 2**25}
+_FREE_SHARE = 4
+_MAX_ROWS = 131_072
 _POOL_ROWS = 4096
 # Matrix products of bytes need more than 16 rows.
 _MIN_ROWS = 32
@@ -108,7 +110,7 @@ class Scorer:
         if self._rows is not None:
             return self._rows
         row = self._row_bytes + 32 * len(self.forest.roots)
-        rows = _BLOCK_BYTES[self.device.type] // row // _MIN_ROWS * _MIN_ROWS
+        rows = _block_bytes(self.device) // row // _MIN_ROWS * _MIN_ROWS
         return max(_MIN_ROWS, min(_MAX_ROWS, rows))
 
     def _blocks(self, X: Any, size: int) -> Iterator[tuple[Any, int]]:
@@ -208,6 +210,14 @@ class VectorScorer(Scorer):
     @property
     def _row_bytes(self) -> int:
         return 24 * len(self.pool)
+
+
+def _block_bytes(device: Any) -> int:
+    most = _BLOCK_BYTES[device.type]
+    if device.type != "cuda":
+        return most
+    free, _ = torch.cuda.mem_get_info(device)
+    return int(min(most, free // _FREE_SHARE))
 
 
 def _parts(n: int) -> Iterator[slice]:
