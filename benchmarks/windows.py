@@ -3,6 +3,7 @@
     PIFOREST_DATA=folder python benchmarks/windows.py potholes
     python benchmarks/windows.py scenes --points 100000
     PIFOREST_DATA=folder python benchmarks/windows.py skab
+    PIFOREST_DATA=folder python benchmarks/windows.py dents
 
 Prints the area under the ROC curve and CPU seconds of each; for skab F1, the false alarm rate and
 the missed alarm rate.
@@ -121,6 +122,65 @@ def scenes(n):
         )  # fmt: skip
 
 
+def neighbours_pca(X, k=30):
+    """The distance of each point to the plane of its k neighbours, and the surface variation of
+    these, which stands for curvature: the share of their smallest principal component."""
+    at = NearestNeighbors(n_neighbors=k).fit(X).kneighbors(X, return_distance=False)
+    away, variation = np.empty((2, len(X)))
+    for part in np.array_split(np.arange(len(X)), max(1, len(X) // 10_000)):
+        near = X[at[part]]
+        centred = near - near.mean(axis=1, keepdims=True)
+        values, vectors = np.linalg.eigh(np.einsum("nki,nkj->nij", centred, centred))
+        variation[part] = values[:, 0] / values.sum(axis=1)
+        away[part] = np.abs(np.einsum("ni,ni->n", X[part] - near.mean(axis=1), vectors[:, :, 0]))
+    return away, variation
+
+
+def dented(X, radius, depth, seed):
+    """The points with a spherical dent in the largest plane: those within `radius` of a random
+    point that is well inside it are moved by up to `depth`; and which are moved by a half of it."""
+    face = PreferenceIsolationForest("plane", contamination=0.1, random_state=0).fit(X)
+    plane = max(face.structures_, key=lambda each: each.support)
+    members = X[plane.members]
+    centre = members.mean(axis=0)
+    normal = np.linalg.svd(members - centre, full_matrices=False)[2][-1]
+    rng = np.random.default_rng(seed)
+    order = np.argsort(np.linalg.norm(members - centre, axis=1))
+    middle = members[order[rng.integers(len(order) // 4)]]
+    away = np.linalg.norm(members - middle, axis=1)
+    shift = depth * np.maximum(1 - (away / radius) ** 2, 0)
+    moved, truth = X.copy(), np.zeros(len(X), bool)
+    moved[plane.members] -= shift[:, None] * normal
+    truth[plane.members] = shift > depth / 2
+    return moved, truth
+
+
+def dents():
+    """Dents of three sizes, in shares of the box's diagonal, and three depths, in sigmas."""
+    folder = Path(os.environ["PIFOREST_DATA"]) / "scans"
+    for path in sorted(folder.glob("*.ply")):
+        X = read_table(path).numbers(["x", "y", "z"])
+        X = X[np.isfinite(X).all(axis=1)]
+        X = X[np.sort(np.random.default_rng(0).permutation(len(X))[:10_000])]
+        sigma = PreferenceIsolationForest("plane", contamination=0.1, random_state=0).fit(X).sigma_
+        diagonal = np.linalg.norm(np.percentile(X, 98, axis=0) - np.percentile(X, 2, axis=0))
+        print(f"{path.stem}: diagonal {diagonal:.3g}, sigma {sigma:.3g}")
+        for size in (0.03, 0.06, 0.12):
+            for depth in (5, 10, 20):
+                Y, truth = dented(X, size * diagonal, depth * sigma, seed=1)
+                if truth.sum() < 5:
+                    print(f"  radius {size}, depth {depth}: {truth.sum()} points, left out")
+                    continue
+                show(
+                    f"  radius {size}, depth {depth} sigmas, {truth.sum()} points", truth,
+                    pca=lambda Y=Y: neighbours_pca(Y)[0],
+                    curvature=lambda Y=Y: neighbours_pca(Y)[1],
+                    windows=lambda Y=Y: LocalPreferenceIsolationForest(
+                        "plane", contamination=0.1, random_state=0
+                    ).fit(Y).anomaly_score(Y),
+                )  # fmt: skip
+
+
 def isolation_forest(X, reference):
     """Labels with the settings of the benchmark's authors."""
     forest = IsolationForest(contamination=0.0005, random_state=0).fit(X[:reference])
@@ -197,7 +257,7 @@ def _read_skab(path):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["potholes", "scenes", "skab"])
+    parser.add_argument("what", choices=["potholes", "scenes", "skab", "dents"])
     parser.add_argument("--step", type=int, default=10)
     parser.add_argument("--points", type=int, default=20_000)
     given = parser.parse_args()
@@ -206,5 +266,7 @@ if __name__ == "__main__":
         potholes(given.step)
     elif given.what == "skab":
         skab()
+    elif given.what == "dents":
+        dents()
     else:
         scenes(given.points)
