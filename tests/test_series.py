@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from piforest.series import inspect_series
@@ -54,8 +54,9 @@ def test_a_lasting_fault_is_found_with_a_reference():
     assert found.flagged[:200].mean() <= 0.01
     assert found.flagged[320:].all()
     # The load moves each channel by more than the fault does.
-    assert found.runs[-1].channel is None
-    assert found.runs[-1].reason == "the channels do not go together as elsewhere"
+    assert found.runs[-1].channel == "x1"
+    assert found.runs[-1].shift == pytest.approx(2, abs=0.2)
+    assert "than the other channels tell" in found.runs[-1].reason
 
 
 def test_a_channel_that_starts_to_change_after_the_reference_counts():
@@ -152,3 +153,23 @@ def test_runs_hold_each_flagged_row_once(flags):
     rows = [row for run in runs for row in range(run.first, run.last + 1)]
     assert rows == np.flatnonzero(flagged).tolist()
     assert all(b.first > a.last + 1 for a, b in pairwise(runs))
+
+
+@given(st.integers(0, 4), st.integers(0, 99), st.sampled_from([-3.0, 3.0]))
+def test_the_channel_with_the_fault_is_the_reason(channel, seed, size):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 5)) + 0.1 * rng.normal(size=(200, 5))
+    # Channels of which one tells the other exactly cannot be told apart.
+    precision = np.linalg.inv(np.cov(rows.T))
+    noise = np.sqrt(np.diag(precision))
+    partial = np.abs(precision / np.outer(noise, noise))
+    assume(np.max(partial - np.eye(5)) < 0.8)
+    rows[150:170, channel] += size
+    flagged = np.zeros(200, bool)
+    flagged[150:170] = True
+    names = list("abcde")
+    (run,) = find_runs(
+        np.arange(200.0), rows, names, np.zeros(200), flagged, np.empty(0, int), None
+    )
+    assert run.channel == names[channel]
+    assert run.shift * size > 0

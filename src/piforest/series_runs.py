@@ -14,6 +14,9 @@ _GAP = 10.0
 _AROUND = 50
 # A channel whose median in a run is off by fewer spreads is not the reason.
 _OFF = 1.0
+_MOST = 1e6
+# A regression of a channel on the others needs this many normal rows for each channel.
+_ROWS_PER_CHANNEL, _RIDGE = 5, 1e-12
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,11 @@ class Run:
     score : float
         Its score.
     channel : str or None
-        The channel that is furthest off its normal level, in units of its spread; None if no
-        channel is off by its spread, so that it is their relation that differs.
+        The channel that is furthest off, in units of its spread: off its level, or off what the
+        other channels tell by linear regression in the normal rows. These are 50 on either side,
+        or the reference. None if no channel is off by its spread.
     shift : float
-        By how much its median is off the median of the normal rows: 50 on either side, or the
-        reference. 0 if there is no channel.
+        By how much the channel is off, the median of the run; 0 if there is no channel.
     reason : str
         The same in words.
     """
@@ -112,16 +115,34 @@ def _around(normal: Ints, first: int, last: int) -> Ints:
 
 def _reason(inside: Floats, normal: Floats, names: list[str]) -> tuple[str | None, float, str]:
     """The channel that is furthest off, by how much, and a sentence."""
-    relation = "the channels do not go together as elsewhere"
     if not len(normal):
-        return None, 0.0, relation
+        return None, 0.0, "no row is normal, so that there is nothing to compare with"
     shift = np.median(inside, axis=0) - np.median(normal, axis=0)
     spread = np.maximum(normal.std(axis=0), np.finfo(float).tiny)
-    sizes = np.minimum(np.abs(shift) / spread, 1e6)
+    than = "its level"
+    enough = len(normal) >= _ROWS_PER_CHANNEL * normal.shape[1]
+    if normal.shape[1] > 1 and enough and (np.ptp(normal, axis=0) > 0).all():
+        off, noise = _against_others(inside, normal, spread)
+        if np.max(np.abs(off) / noise) > np.max(np.abs(shift) / spread):
+            shift, spread, than = off, noise, "the other channels tell"
+    sizes = np.minimum(np.abs(shift) / spread, _MOST)
     k = int(np.argmax(sizes))
     if sizes[k] < _OFF:
-        return None, 0.0, relation
+        return None, 0.0, "the channels do not go together as elsewhere"
     way = "higher" if shift[k] > 0 else "lower"
-    times = f"{sizes[k]:.2g}" if sizes[k] < 1e6 else "over a million"
-    reason = f"{names[k]} {way} by {abs(shift[k]):.4g}, {times} times its spread"
+    times = f"{sizes[k]:.2g}" if sizes[k] < _MOST else "over a million"
+    reason = f"{names[k]} {way} by {abs(shift[k]):.4g} than {than}, {times} times its spread"
     return names[k], float(shift[k]), reason
+
+
+def _against_others(inside: Floats, normal: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """(c,) the median by which each channel is off its regression on the others, and the spread of
+    that in the normal rows. With P the inverse of the covariance, it is (P x)_k / P_kk with the
+    variance 1 / P_kk; a fault of one channel alone is the largest in that channel, in spreads."""
+    middle = normal.mean(axis=0)
+    Z = (normal - middle) / spread
+    # Channels that are functions of each other have a noise of a millionth.
+    precision = np.linalg.inv(Z.T @ Z / len(Z) + _RIDGE * np.eye(Z.shape[1]))
+    parts = np.diag(precision)
+    off = np.median((inside - middle) / spread @ precision, axis=0) / parts
+    return np.asarray(off * spread), np.asarray(spread / np.sqrt(parts))
