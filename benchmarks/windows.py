@@ -182,7 +182,7 @@ def dents():
 
 
 def isolation_forest(X, reference):
-    """Labels with the settings of the benchmark's authors."""
+    """Labels of a forest that calls nearly all of the reference normal."""
     forest = IsolationForest(contamination=0.0005, random_state=0).fit(X[:reference])
     return _median_of_three(forest.predict(X) < 0)
 
@@ -208,7 +208,7 @@ def hotelling_and_q(X, reference, p=0.999):
 
 
 def _median_of_three(flags):
-    """The majority of a row and the two before it, as the benchmark's authors smooth labels."""
+    """The majority of a row and the two before it."""
     padded = np.concatenate([[False, False], flags]).astype(int)
     return padded[2:] + padded[1:-1] + padded[:-2] >= 2
 
@@ -226,7 +226,7 @@ _CHOSEN_ON = ("valve1-0", "valve1-1")
 
 
 def skab(reference=400):
-    """Each file is fitted to its first 400 rows and judged on all, as its authors do."""
+    """Each file is fitted to its first 400 rows and judged on all rows."""
     methods = {
         "isolation forest": lambda t, X: isolation_forest(X, reference),
         "T² + Q": lambda t, X: hotelling_and_q(X, reference),
