@@ -27,6 +27,7 @@ COMMANDS = (
     "matches",
     "cloud",
     "surface",
+    "series",
     "score",
     "watch",
     "serve",

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._cloud_local import add_local, check_local, run_local
 from ._colours import colours_by_score, colours_by_structure, las_classes
 from ._detecting import Detection, add_detector, detect_and_write, families_from
 from ._input import Points, add_groups, add_table, missing_note, read_points
@@ -59,6 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "the structures (13 to 31 in old point formats); 1, unclassified, for the rest",
     )  # fmt: skip
     add_groups(parser)
+    add_local(parser)
     add_seed(parser)
     add_common(parser)
 
@@ -68,6 +70,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
 
     args.out = with_default_suffix(args.out, args.file)
     check_outputs(args, output)
+    check_local(args)
     if args.classify and (args.out is None or args.out.suffix.lower() not in _LAS):
         raise UsageError("--classify is for LAS files: use it with --out and a .las or .laz file.")
     families = families_from(args)
@@ -78,6 +81,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
     )
     _check_cloud(points)
     points = _thinned(points, args.voxel)
+    if args.local:
+        return run_local(args, output, points)
     points, proposals = propose_if_free(args, output, points)
     about, X = points.about(), points.X
     note = missing_note(about["skipped_rows"], "lacks a coordinate", "lack a coordinate")

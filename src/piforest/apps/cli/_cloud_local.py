@@ -1,0 +1,119 @@
+"""`piforest cloud --local`: a detector in each of many windows over the scan."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from ._colours import colours_by_score
+from ._detecting import anomalies_line, diagnosis_of, say_diagnosis
+from ._input import Points
+from ._options import UsageError
+from ._output import Output
+from ._plots import draw_cloud
+from ._windows import sides
+
+# Options that speak of the structures of one global detector, and their values if not given.
+_GLOBAL: dict[str, Any] = {
+    "surfaces": None, "report": None, "model": None, "false_alarm_rate": None, "groups": None,
+    "models": None, "connected": False, "classify": False, "rows": False, "colours": "score",
+    "scale_columns": "auto", "device": "cpu",
+}  # fmt: skip
+
+
+def add_local(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("windows")
+    group.add_argument(
+        "--local", action="store_true",
+        help="for smooth surfaces of any form: a detector in each of many overlapping cubes",
+    )  # fmt: skip
+    group.add_argument(
+        "--window", type=sides, metavar="SIDE",
+        help="with --local: side of the cubes in the unit of the scan, or several separated by "
+        "commas (default: the whole range, a half, a quarter and an eighth, as long as cubes have "
+        "enough points)",
+    )  # fmt: skip
+
+
+def check_local(args: argparse.Namespace) -> None:
+    if not args.local:
+        if args.window is not None:
+            raise UsageError("--window is the side of the cubes of --local: use them together.")
+        return
+    for name, default in _GLOBAL.items():
+        if getattr(args, name) != default:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is of the whole scan, not of windows: leave it out, "
+                "or leave out --local."
+            )
+
+
+def run_local(args: argparse.Namespace, output: Output, points: Points) -> None:
+    from ...estimators import LocalPreferenceIsolationForest
+
+    start, families = time.perf_counter(), list(points.families)
+    detector = LocalPreferenceIsolationForest(
+        families[0] if len(families) == 1 else families,
+        window="auto" if args.window is None else args.window,
+        coordinates=[0, 1, 2],
+        sigma=args.sigma,
+        contamination=args.contamination,
+        n_jobs=args.jobs,
+        random_state=args.seed,
+        verbose=output.verbose,
+    )
+    detector.fit(points.X if points.fitted is None else points.X[points.fitted])
+    if args.threshold is not None:
+        detector.set_threshold(args.threshold)
+    scores = detector.anomaly_score(points.X)
+    summary = _summary(points, detector, scores, time.perf_counter() - start)
+    _print(output, summary)
+    written = _write(args, points, scores, float(detector.threshold_))
+    if written:
+        output.say("\nwrote " + ", ".join(written.values()))
+    output.result({**summary, "written": written})
+
+
+def _summary(points: Points, detector: Any, scores: Any, seconds: float) -> dict[str, Any]:
+    return {
+        **points.about(),
+        "points": len(points.X),
+        "windows": len(detector.windows_),
+        "window_sides": [float(each.side) for each in detector.fitted_.tilings],
+        "sigma": float(detector.sigma_),
+        "sigma_source": detector.sigma_source_,
+        "threshold": float(detector.threshold_),
+        "threshold_source": detector.threshold_source_,
+        "anomalies": int((scores > detector.threshold_).sum()),
+        "diagnosis": diagnosis_of(detector),
+        "seconds": seconds,
+    }
+
+
+def _print(output: Output, summary: dict[str, Any]) -> None:
+    n = summary["points"]
+    output.say(f"points      {n:,} of {summary['source']}")
+    lengths = ", ".join(f"{side:.4g}" for side in summary["window_sides"])
+    output.say(f"windows     {summary['windows']} with sides of {lengths}")
+    output.say(f"sigma       {summary['sigma']:.4g}, {summary['sigma_source']}")
+    output.say(
+        anomalies_line(summary["anomalies"], n, summary["threshold"], summary["threshold_source"])
+    )
+    output.say(f"time        {summary['seconds']:.2f} s")
+    say_diagnosis(output, summary["diagnosis"])
+
+
+def _write(
+    args: argparse.Namespace, points: Points, scores: Any, threshold: float
+) -> dict[str, str]:
+    from ...io.tables import with_scores, write_table
+
+    if args.out is not None:
+        table = with_scores(points.table, scores, threshold, points.scored)
+        table = table.with_columns(colours_by_score(scores, threshold, points.scored))
+        write_table(args.out, table)
+    if args.plot is not None:
+        draw_cloud(args.plot, points.X[:, :3], scores, threshold)
+    given = {name: getattr(args, name) for name in ("out", "plot")}
+    return {name: str(path) for name, path in given.items() if path is not None}
