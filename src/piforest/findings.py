@@ -18,6 +18,7 @@ from .diagnosis import Finding, diagnose
 from .engines import Backend
 from .families.scaled import column_units
 from .fitted import FittedForest
+from .fitted.file_structures import StoredStructures
 from .membership import sample_membership
 from .pieces import Pieces, find_pieces
 from .protocols import Bools, Floats, Ints
@@ -45,6 +46,8 @@ class Findings:
         Scores of all training rows and of the subset that represents them, if they are known.
     names : sequence of str or None
         The names of the columns, which the structures are described by.
+    known : StoredStructures or None
+        The structures, if they are known from a file.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Findings:
         scores: Floats | None = None,
         subset_scores: Floats | None = None,
         names: Sequence[str] | None = None,
+        known: StoredStructures | None = None,
     ) -> None:
         self.fitted = fitted
         self._names = None if names is None else tuple(str(name) for name in names)
@@ -60,7 +64,8 @@ class Findings:
         self._scores = fitted.pool_scores if fitted.holds_all else scores
         self._null_scores: Floats | None = None
         self._threshold: float | None = None
-        self._greedy: list[Structure] | None = None
+        self._greedy: list[Structure] | None = None if known is None else known.greedy
+        self._known = None if known is None else known.found
         self._structures: list[Structure] | None = None
         self.better_family: list[Finding] | None = None
         """set on first use by the detector"""
@@ -180,8 +185,16 @@ class Findings:
         """The structures of the pool, with members from the training rows, or from the random
         50,000 that represent them."""
         if self._structures is None:
-            self._structures = self._described(self._find_structures(backend))
+            found = self._find_structures(backend) if self._known is None else self._known
+            self._structures = self._described(found)
         return self._structures
+
+    def to_store(self, backend: Backend) -> StoredStructures | None:
+        """The structures for a model file; None for a forest without models."""
+        if self.fitted.embedding is None:
+            return None
+        self.found_structure(backend)
+        return StoredStructures(self.structures(backend), self._greedy or [])
 
     def name_columns(self, names: Sequence[str]) -> None:
         """Describe the structures by these names of the columns."""
@@ -204,8 +217,8 @@ class Findings:
         """The training rows that represent all, their numbers, and whether they are the pool."""
         fitted = self.fitted
         if fitted.holds_all:
-            return fitted.points, fitted.pool_numbers, True
-        return fitted.subset, subset(Stream(fitted.key), fitted.n_training), False
+            return fitted.points, fitted.represented_numbers, True
+        return fitted.subset, fitted.represented_numbers, False
 
     def pieces(self, backend: Backend) -> Pieces:
         """The connected pieces of the structures."""

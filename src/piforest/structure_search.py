@@ -14,6 +14,7 @@ from ._random import Stream
 from .protocols import Bools, Floats, Ints
 from .structure_models import best_candidate, local_bands, models_of, refine
 from .structures import (
+    MAX_STRUCTURES,
     REACH,
     BandCounts,
     Candidate,
@@ -53,7 +54,7 @@ def find_structures(
     found = _divided(found, counted, limit, stream.child("divide"))
     found = _united(found, counted, limit, stream.child("unite"))
     found = sorted((each for each in found if each.log_ratio > limit), key=lambda c: -c.log_ratio)
-    structures = [each.structure() for each in found]
+    structures = [each.structure() for each in found[:MAX_STRUCTURES]]
     cells = members_of(X, normal, structures)
     return [each.with_noise(raw, np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
 
