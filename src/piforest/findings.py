@@ -202,16 +202,20 @@ class Findings:
         if self._structures is not None:
             self._structures, self._pieces = self._described(self._structures), None
 
+    def member_rows(self, backend: Backend) -> list[Floats]:
+        """The rows of the members of each structure."""
+        return self._rows_of(self.structures(backend))
+
     def _described(self, found: list[Structure]) -> list[Structure]:
-        rows, numbers, _ = self._represented()
-        d = rows.shape[1]
+        d = self.fitted.points.shape[1]
         return [
-            each.with_description(
-                rows[np.searchsorted(numbers, each.members)],
-                self._names or column_names(each.family, d),
-            )
-            for each in found
+            each.with_description(rows, self._names or column_names(each.family, d))
+            for each, rows in zip(found, self._rows_of(found))
         ]
+
+    def _rows_of(self, found: list[Structure]) -> list[Floats]:
+        rows, numbers, _ = self._represented()
+        return [rows[np.searchsorted(numbers, each.members)] for each in found]
 
     def _represented(self) -> tuple[Floats, Ints, bool]:
         """The training rows that represent all, their numbers, and whether they are the pool."""
