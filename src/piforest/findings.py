@@ -22,6 +22,7 @@ from .fitted.file_structures import StoredStructures
 from .membership import sample_membership
 from .pieces import Pieces, find_pieces
 from .protocols import Bools, Floats, Ints
+from .roundness import is_shape_of_cloud
 from .structure_description import column_names
 from .structure_search import find_structures
 from .structures import REACH, BandCounts, Structure, greedy_structures
@@ -156,6 +157,9 @@ class Findings:
         if self._greedy is None:
             families = self._band_counts(backend, tables)
             self._greedy = greedy_structures(families, labels.NEAR)
+            stream = Stream(self.fitted.key).child("round")
+            if is_shape_of_cloud(families[0].X, self._greedy, labels.NEAR, stream):
+                self.expect_no_structure()
         return bool(self._greedy)
 
     def units_hide_structures(self, backend: Backend, tables: Tables | None = None) -> bool:
@@ -184,9 +188,12 @@ class Findings:
     def structures(self, backend: Backend) -> list[Structure]:
         """The structures of the pool, with members from the training rows, or from the random
         50,000 that represent them."""
+        if self._structures is None and self._known is not None:
+            self._structures = self._described(self._known)
         if self._structures is None:
-            found = self._find_structures(backend) if self._known is None else self._known
-            self._structures = self._described(found)
+            self.found_structure(backend)  # decides whether the shape of the cloud is all
+        if self._structures is None:
+            self._structures = self._described(self._find_structures(backend))
         return self._structures
 
     def to_store(self, backend: Backend) -> StoredStructures | None:
