@@ -2,8 +2,8 @@
 Why is this point an anomaly?
 =============================
 
-``explain`` gives a reason for each row: the nearest structures, how far the row is in units of their
-noise, and how sure the label is.
+``explain`` gives a reason for each row: the nearest structures, how far the row is in units of
+their noise, and how sure the label is.
 """
 
 import numpy as np

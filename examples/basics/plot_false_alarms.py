@@ -3,8 +3,8 @@ How many false alarms?
 ======================
 
 ``false_alarm_rate=0.1`` flags rows so that at most 10 % of the flagged ones are expected to be
-normal. ``p_values`` and ``anomaly_probability`` say the same of each row. The example compares what
-they promise with the ground truth.
+normal. ``p_values`` and ``anomaly_probability`` say the same of each row. The example compares
+what they promise with the ground truth.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +24,8 @@ for rate in rates:
     print(f"promised {rate:.2f}, happened {happened[-1]:.3f}, anomalies found {found[-1]:.3f}")
 
 # %%
-# At the lowest rate nothing is flagged: a few normal rows score as high as the anomalies, so that no
-# threshold can promise so little.
+# At the lowest rate nothing is flagged: a few normal rows score as high as the anomalies, so that
+# no threshold can promise so little.
 #
 # A p-value is the probability that a normal row scores as high: of the normal rows, about 5 % have
 # one below 0.05.

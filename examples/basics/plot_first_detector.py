@@ -25,9 +25,9 @@ print(f"of the flagged points, {(y[flagged] == 0).mean():.0%} lie on no line")
 print(f"of the points on no line, {flagged[y == 0].mean():.0%} are flagged")
 
 # %%
-# On the left the anomaly scores: blue points are kept, red ones are flagged. On the right the lines
-# that the detector found. Anomalies that happen to lie close to a line cannot be told from its
-# points.
+# On the left the anomaly scores: blue points are kept, red ones are flagged. On the right the
+# lines that the detector found. Anomalies that happen to lie close to a line cannot be told from
+# its points.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
 plot_scores(X, detector.scores_, axes[0], threshold=detector.threshold_, title="anomaly scores")

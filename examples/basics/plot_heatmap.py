@@ -21,8 +21,7 @@ print(detector.anomaly_score(new).round(3), detector.predict(new))
 
 # %%
 # The blue bands follow the sides of two squares and mostly end where their points end: the
-# detector bounds its models. The
-# dark red places are passed by none of the models and score highest; pale rays are weak models, which
-# a few points suggest.
+# detector bounds its models. The dark red places are passed by none of the models and score
+# highest; pale rays are weak models, which a few points suggest.
 
 ax = plot_heatmap(detector, resolution=120)

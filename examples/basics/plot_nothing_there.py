@@ -28,7 +28,8 @@ for finding in detector.diagnosis_:
 # The same number of points with one line among them: a fifth of the points is enough.
 #
 # There is a limit: points in a box that is much longer than wide can count as one wide line, which
-# holds all of them. ``diagnosis_`` then has ``sigma_at_limit``; look at ``sigma_`` and the picture.
+# holds all of them. ``diagnosis_`` then has ``sigma_at_limit``; look at ``sigma_`` and the
+# picture.
 
 line = make_lines(1, sizes=60, noise=0.01, anomaly_share=0.8, random_state=3).data
 with_line = PreferenceIsolationForest("line", random_state=0).fit(line)

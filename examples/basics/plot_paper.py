@@ -2,9 +2,9 @@
 The algorithm of the paper
 ==========================
 
-``PreferenceIsolationForest.paper`` has the parameters of PIF as published: uniform minimal samples,
-one sigma that has to be given, and all models. The default estimates sigma and keeps fewer, better
-models. Both are the same class.
+``PreferenceIsolationForest.paper`` has the parameters of PIF as published: uniform minimal
+samples, one sigma that has to be given, and all models. The default estimates sigma and keeps
+fewer, better models. Both are the same class.
 """
 
 import matplotlib.pyplot as plt
@@ -22,8 +22,8 @@ for name, each in (("paper", paper), ("default", default)):
     print(f"{name}: {each.n_models_:,} models of {each.n_drawn_:,} drawn, sigma {each.sigma_:.4f}")
 
 # %%
-# With a sigma that is ten times too large, the paper's algorithm takes the crowded middle of the star
-# for normal.
+# With a sigma that is ten times too large, the paper's algorithm takes the crowded middle of the
+# star for normal.
 
 scores = {
     "paper, true sigma": paper.scores_,

@@ -3,8 +3,8 @@ What the forest sees: preferences
 =================================
 
 Each point is described by its preferences for random models: 1 if it lies on a model, 0 if it is
-far away. Points of one structure prefer the same models; anomalies share hardly any. The forest uses
-nothing else.
+far away. Points of one structure prefer the same models; anomalies share hardly any. The forest
+uses nothing else.
 """
 
 import matplotlib.pyplot as plt

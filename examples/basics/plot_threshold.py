@@ -18,16 +18,18 @@ detector = PreferenceIsolationForest("line", random_state=0).fit(X)
 def describe(detector):
     flagged = detector.predict(X) == -1
     correct, found = (y[flagged] == 0).mean(), flagged[y == 0].mean()
-    print(f"{detector.threshold_source_}, {detector.threshold_:.3f}: {flagged.sum()} flagged,", end=" ")
+    source, threshold = detector.threshold_source_, detector.threshold_
+    print(f"{source}, {threshold:.3f}: {flagged.sum()} flagged,", end=" ")
     print(f"{correct:.0%} of them anomalies, {found:.0%} of the anomalies found")
 
 
 describe(detector)
 
 # %%
-# The histogram shows where the threshold lies. The black curve is the number of rows that any other
-# threshold would flag: between the two groups it falls slowly, above 0.76 steeply. The grey outline
-# are the scores of random points. The bar at the right are points that lie on none of the models.
+# The histogram shows where the threshold lies. The black curve is the number of rows that any
+# other threshold would flag: between the two groups it falls slowly, above 0.76 steeply. The grey
+# outline are the scores of random points. The bar at the right are points that lie on none of the
+# models.
 
 ax = plot_threshold(detector)
 

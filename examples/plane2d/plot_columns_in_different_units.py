@@ -3,8 +3,8 @@ Columns in different units
 ==========================
 
 Distances to a line mix the columns, so their units matter: a column in millimetres drowns one in
-metres. ``scale_columns=True`` measures each column in a unit of its own. The default, "auto",
-does so with a warning if the structures could not be seen otherwise.
+metres. ``scale_columns=True`` measures each column in a unit of its own. The default, "auto", does
+so with a warning if the structures could not be seen otherwise.
 """
 
 import warnings

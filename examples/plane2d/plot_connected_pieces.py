@@ -2,8 +2,8 @@
 One line, two walls
 ===================
 
-Two walls on one line are one structure. ``connected_structures`` splits a structure where there is a
-gap in its points that their own density does not explain: here at a door.
+Two walls on one line are one structure. ``connected_structures`` splits a structure where there is
+a gap in its points that their own density does not explain: here at a door.
 """
 
 import matplotlib.pyplot as plt
@@ -20,12 +20,14 @@ def wall(start, end, points):
     return np.array(start) + along * (np.array(end) - start) + rng.normal(0, 0.01, (points, 2))
 
 
-X = np.concatenate([
-    wall([0, 0], [1.6, 0], 160),
-    wall([2.4, 0], [4, 0], 160),  # a door between the two
-    wall([0, 0], [0, 2], 200),
-    rng.uniform([-0.3, -0.3], [4.3, 2.3], (120, 2)),
-])
+X = np.concatenate(
+    [
+        wall([0, 0], [1.6, 0], 160),
+        wall([2.4, 0], [4, 0], 160),  # a door between the two
+        wall([0, 0], [0, 2], 200),
+        rng.uniform([-0.3, -0.3], [4.3, 2.3], (120, 2)),
+    ]
+)
 detector = PreferenceIsolationForest("line", random_state=0).fit(X)
 pieces = detector.connected_structures()
 for each in pieces:

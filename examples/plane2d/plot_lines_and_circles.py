@@ -2,8 +2,8 @@
 Lines and circles at once
 =========================
 
-A list of families draws models of each. Here a scene has two circles and two lines; with one family
-alone, the points of the other would be anomalies.
+A list of families draws models of each. Here a scene has two circles and two lines; with one
+family alone, the points of the other would be anomalies.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ for each in detector.structures_:
     print(f"{each.family.name}: {each.equation}, {each.support} points")
 
 # %%
-# With lines alone, the points of the circles are anomalies. (With circles alone, nothing would be lost
-# here: a piece of a line is a piece of a very large circle.)
+# With lines alone, the points of the circles are anomalies. (With circles alone, nothing would be
+# lost here: a piece of a line is a piece of a very large circle.)
 
 alone = PreferenceIsolationForest("line", random_state=0).fit(X)
 figure, axes = plt.subplots(1, 2, figsize=(10, 5.2), layout="constrained")

@@ -2,9 +2,9 @@
 Noise of any size
 =================
 
-The detector estimates the noise, sigma, from the data. One line in a square of side 2 is found with
-noise from 0.003 to 0.1, with the same parameters. Several lines need less noise: their bands must
-not fill the square.
+The detector estimates the noise, sigma, from the data. One line in a square of side 2 is found
+with noise from 0.003 to 0.1, with the same parameters. Several lines need less noise: their bands
+must not fill the square.
 """
 
 import matplotlib.pyplot as plt
@@ -23,12 +23,12 @@ noises = [0.003, 0.01, 0.03, 0.06, 0.1]
 one = [fitted(1, noise)[1] for noise in noises]
 three = [fitted(3, noise)[1] for noise in noises]
 for noise, a, b in zip(noises, one, three):
-    print(f"noise {noise}: sigma {a.sigma_:.4f} of one line; of three lines, {b.sigma_:.4f}", end=" ")
+    print(f"noise {noise}: sigma of one line {a.sigma_:.4f}, of three {b.sigma_:.4f}", end=" ")
     print(f"with {len(b.structures_)} structures")
 
 # %%
-# The estimate of one line follows the noise. From 0.06 on, two of the three lines are taken for one
-# wide line, and sigma is too large. The picture on the right shows it.
+# The estimate of one line follows the noise. From 0.06 on, two of the three lines are taken for
+# one wide line, and sigma is too large. The picture on the right shows it.
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.8), layout="constrained")
 axes[0].loglog(noises, noises, color="grey", ls="--", label="equal")

@@ -2,8 +2,8 @@
 Rounded data
 ============
 
-Sensors and files round. Rounded points lie exactly on many accidental lines: the rows and columns of
-the grid. The detector finds the step of each column and does not take the grid for a structure.
+Sensors and files round. Rounded points lie exactly on many accidental lines: the rows and columns
+of the grid. The detector finds the step of each column and does not take the grid for a structure.
 """
 
 import matplotlib.pyplot as plt

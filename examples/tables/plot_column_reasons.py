@@ -2,9 +2,9 @@
 Which column is wrong?
 ======================
 
-For a row that is off a law, ``explain`` says what each column alone would have to be for the row to
-lie on it. Large changes in units of the range of a column are unlikely causes; the smallest is the
-first suspect.
+For a row that is off a law, ``explain`` says what each column alone would have to be for the row
+to lie on it. Large changes in units of the range of a column are unlikely causes; the smallest is
+the first suspect.
 """
 
 import matplotlib.pyplot as plt
@@ -16,11 +16,13 @@ from piforest.families import get_family
 
 rng = np.random.default_rng(1)
 n = 300
-table = pd.DataFrame({
-    "width": rng.uniform(1, 2, n),
-    "height": rng.uniform(1, 3, n),
-    "pieces": rng.integers(1, 20, n).astype(float),
-})
+table = pd.DataFrame(
+    {
+        "width": rng.uniform(1, 2, n),
+        "height": rng.uniform(1, 3, n),
+        "pieces": rng.integers(1, 20, n).astype(float),
+    }
+)
 table["price"] = 4 * table["width"] + 2 * table["height"] + 1.5 * table["pieces"] + 3
 table["price"] += rng.normal(0, 0.3, n)
 table.loc[7, "pieces"] += 10  # a typing error
@@ -34,8 +36,8 @@ why = detector.explain(table.loc[[7]])[0]
 print(why)
 
 # %%
-# A change of the width or the height would have to be far beyond its range. The price or the number of
-# pieces may be wrong; the data cannot tell which of the two.
+# A change of the width or the height would have to be far beyond its range. The price or the
+# number of pieces may be wrong; the data cannot tell which of the two.
 
 changes = why.changes[::-1]
 figure, ax = plt.subplots(figsize=(6.8, 3), layout="constrained")

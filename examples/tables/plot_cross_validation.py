@@ -2,9 +2,9 @@
 Choose parameters with a few labels
 ===================================
 
-Detectors need no labels. Where some rows are labelled, the tools of scikit-learn choose parameters:
-here the family of the laws and the number of trees, by the area under the ROC curve in a
-cross-validation.
+Detectors need no labels. Where some rows are labelled, the tools of scikit-learn choose
+parameters: here the family of the laws and the number of trees, by the area under the ROC curve in
+a cross-validation.
 """
 
 import matplotlib.pyplot as plt
@@ -30,8 +30,8 @@ search = GridSearchCV(
 print(search.best_params_, f"AUC {search.best_score_:.3f}")
 
 # %%
-# The laws are quadratic, so that the family matters. The number of trees hardly does: the bars, the
-# standard deviations over the folds, are larger than its effect.
+# The laws are quadratic, so that the family matters. The number of trees hardly does: the bars,
+# the standard deviations over the folds, are larger than its effect.
 
 results = search.cv_results_
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")

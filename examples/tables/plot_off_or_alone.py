@@ -35,8 +35,9 @@ for bound, detector in detectors.items():
     print(f"bound={bound}: {off} rows off the law, {alone} alone on it")
 
 # %%
-# The picture shows the perimeter over 2 pi times the radius: 1 for a circle. With bounds, the largest
-# and the smallest nuclei are flagged, which are few; without, those that are too long for their radius.
+# The picture shows the perimeter over 2 pi times the radius: 1 for a circle. With bounds, the
+# largest and the smallest nuclei are flagged, which are few; without, those that are too long for
+# their radius.
 
 ratio = table["mean perimeter"] / (2 * np.pi * table["mean radius"])
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained", sharey=True)

@@ -2,8 +2,8 @@
 A table with one law
 ====================
 
-In a table, a structure is a law: one column is a function of the others, up to noise. The target is
-named as in the data frame. Here the LDL of patients (s2) follows their total cholesterol (s1).
+In a table, a structure is a law: one column is a function of the others, up to noise. The target
+is named as in the data frame. Here the LDL of patients (s2) follows their total cholesterol (s1).
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +21,9 @@ print(f"{structure.equation}, {structure.support} patients, sigma {structure.sig
 print(f"flagged: {(detector.labels_ == -1).sum()} of {len(table)}")
 
 # %%
-# Only three rows are flagged. To look at the most unusual 2 %, ask for them. ``bound=False`` says that
-# the law holds everywhere; otherwise rows at its ends, where others are few, would be flagged too.
+# Only three rows are flagged. To look at the most unusual 2 %, ask for them. ``bound=False`` says
+# that the law holds everywhere; otherwise rows at its ends, where others are few, would be flagged
+# too.
 
 detector.set_params(contamination=0.02).fit(table)
 flagged = table[detector.labels_ == -1]

@@ -2,9 +2,9 @@
 Drop anomalies in a pipeline
 ============================
 
-``RejectAnomalies`` removes anomalous rows of X and y while a pipeline of imbalanced-learn is fitted,
-and passes rows on unchanged while it predicts. The regression behind it is fitted to clean rows
-only, in each fold of a cross-validation anew.
+``RejectAnomalies`` removes anomalous rows of X and y while a pipeline of imbalanced-learn is
+fitted, and passes rows on unchanged while it predicts. The regression behind it is fitted to clean
+rows only, in each fold of a cross-validation anew.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Many columns: subspaces
 =======================
 
-In a table with many columns, groups of rows often need few of the dimensions: each group lies near a
-subspace. The detector finds rows in no subspace, although every single column looks normal.
+In a table with many columns, groups of rows often need few of the dimensions: each group lies near
+a subspace. The detector finds rows in no subspace, although every single column looks normal.
 """
 
 import matplotlib.pyplot as plt
@@ -22,12 +22,15 @@ X, y = make_subspaces(
 detector = PreferenceIsolationForest(get_family("subspace", dimension=2), random_state=0).fit(X)
 forest = IsolationForest(random_state=0).fit(X)
 print([each.support for each in detector.structures_])
-for name, scores in (("piforest", detector.scores_), ("isolation forest", -forest.score_samples(X))):
+for name, scores in (
+    ("piforest", detector.scores_),
+    ("isolation forest", -forest.score_samples(X)),
+):
     print(f"{name}: AUC {roc_auc_score(y == 0, scores):.3f}")
 
 # %%
-# In two principal components, anomalies lie among the others. The distance to the nearest subspace, in its sigmas,
-# separates the rows.
+# In two principal components, anomalies lie among the others. The distance to the nearest
+# subspace, in its sigmas, separates the rows.
 
 labels, sigmas = detector.assign(X, return_distance=True)
 shown = PCA(2).fit_transform(X)

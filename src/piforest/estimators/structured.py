@@ -340,7 +340,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         list of Explanation
             For each row, the nearest structures, its distances in their sigmas, the numbers of
             their points, how sure the label is, which column would have to change for the row to
-            lie on the nearest structure, and a sentence.
+            lie on the nearest structure, and a sentence. Empty for no rows.
 
         Examples
         --------
@@ -352,7 +352,11 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         normal (score ...): on structure ... (line, ... points), ... sigmas (...) away.
         """
         engine, findings = self._engine(X), self._findings()
-        backend, rows = engine.backend, self._validated(engine.in_memory(X))
+        held = engine.in_memory(X)
+        if getattr(held, "shape", (1,))[0] == 0:
+            # As in explain(X[labels == -1]) where nothing is flagged.
+            return []
+        backend, rows = engine.backend, self._validated(held)
         scores = backend.scores(self.fitted_, rows)
         structures, threshold = findings.structures(backend), self.threshold_
         sureness = Sureness(
