@@ -42,7 +42,7 @@ print(f"broken rows flagged: {(detector.labels_[broken] == -1).mean():.0%}")
 # Each panel shows the power beside what a law says. A robust regression fits neither machine.
 
 huber = HuberRegressor().fit(table[["load", "speed"]], table["power"])
-panels = [("robust regression", huber.predict(table[["load", "speed"]]))]
+panels = [("a robust regression", huber.predict(table[["load", "speed"]]))]
 for k, each in enumerate(detector.structures_):
     found = each.parameters["coefficients"]
     value = found["intercept"] + sum(found[c] * table[c] for c in ("load", "speed"))
@@ -54,7 +54,7 @@ for ax, (title, predicted) in zip(axes, panels):
         name = f"law {k}" if k >= 0 else "flagged"
         ax.scatter(predicted[rows], table["power"][rows], s=10, c=colour, label=name)
     ax.axline((30, 30), slope=1, color="grey", lw=0.8, zorder=0)
-    ax.set(xlabel=f"power by the {title}")
+    ax.set(xlabel=f"power by {title}")
 axes[0].set_ylabel("power")
 axes[0].legend(loc="lower right")
 plt.show()
