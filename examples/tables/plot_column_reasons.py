@@ -30,7 +30,7 @@ table.loc[7, "pieces"] += 10  # a typing error
 # %%
 
 law = get_family("linear_regression", target="price")
-detector = PreferenceIsolationForest(law, bound=False, random_state=0).fit(table)
+detector = PreferenceIsolationForest(law, random_state=0).fit(table)
 print(detector.structures_[0].equation)
 why = detector.explain(table.loc[[7]])[0]
 print(why)

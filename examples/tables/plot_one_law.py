@@ -15,15 +15,13 @@ from piforest.families import get_family
 
 table = load_diabetes(as_frame=True, scaled=False).data[["s1", "s2"]]
 law = get_family("linear_regression", target="s2")
-detector = PreferenceIsolationForest(law, bound=False, random_state=0).fit(table)
+detector = PreferenceIsolationForest(law, random_state=0).fit(table)
 [structure] = detector.structures_
 print(f"{structure.equation}, {structure.support} patients, sigma {structure.sigma:.1f}")
 print(f"flagged: {(detector.labels_ == -1).sum()} of {len(table)}")
 
 # %%
-# Only three rows are flagged. To look at the most unusual 2 %, ask for them. ``bound=False`` says
-# that the law holds everywhere; otherwise rows at its ends, where others are few, would be flagged
-# too.
+# The automatic threshold flags few rows. To look at the most unusual 2 %, ask for them.
 
 detector.set_params(contamination=0.02).fit(table)
 flagged = table[detector.labels_ == -1]
