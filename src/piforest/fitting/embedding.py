@@ -38,7 +38,7 @@ from ..fitted import FittedEmbedding, TrainingRows
 from ..ladder import Ladder
 from ..measuring import Measuring
 from ..membership import sample_membership
-from ..models import ModelSet, draw_models
+from ..models import ModelSet, distinct_rows, draw_models
 from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
 from ..resolution import DitherEffect, Resolution, find_resolution
@@ -157,7 +157,7 @@ def fit_embedding(
     scaled = _Scaling(measured, drawn, parameters, backend, stream.child("sigma")).run(keep)
     # Rows to score are not dithered, so those of the samples are not either.
     models = [
-        replace(each, points=X[np.unique(each.samples)], samples=positions[each.samples])
+        replace(each, points=X[distinct_rows(each.samples)], samples=positions[each.samples])
         for each in scaled.models
     ]
     embedding = FittedEmbedding(
