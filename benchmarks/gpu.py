@@ -100,8 +100,10 @@ def first(device, _):
     path = [str(Path(__file__).parent), *sys.path]
     for which in ("PIF", _DEFAULT):
         with tempfile.TemporaryDirectory() as folder:
-            for label in ("nothing cached", "cached"):
+            for label in ("nothing cached", "cached", "one thread"):
+                single = {"TORCHINDUCTOR_COMPILE_THREADS": "1"} if label == "one thread" else {}
                 caches = {
+                    **single,
                     "TORCHINDUCTOR_CACHE_DIR": f"{folder}/i",
                     "TRITON_CACHE_DIR": f"{folder}/t",
                 }

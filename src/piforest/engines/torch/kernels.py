@@ -35,10 +35,10 @@ def _distance(shared, row, place, a, b, METRIC: tl.constexpr):
     return result
 
 
-@triton.jit(do_not_specialize=["n_rows", "n_trees", "pool", "height"])
+@triton.jit(do_not_specialize=["n_rows", "n_trees", "stride", "height"])
 def _descend(
     shared, sums, sides, roots, children, seed, pool_sides, ends, out,
-    n_rows, n_trees, pool, height,
+    n_rows, n_trees, stride, height,
     METRIC: tl.constexpr, BRANCHING: tl.constexpr, SOFT: tl.constexpr,
     ROWS: tl.constexpr, TREES: tl.constexpr,
 ):  # fmt: skip
@@ -56,10 +56,10 @@ def _descend(
         inner = first >= 0
         first = tl.maximum(first, 0)
         child, place = first, tl.load(seed + first)
-        nearest = _distance(shared, row * pool, place, a, tl.load(pool_sides + place), METRIC)
+        nearest = _distance(shared, row * stride, place, a, tl.load(pool_sides + place), METRIC)
         for k in tl.static_range(1, BRANCHING):
             place = tl.load(seed + first + k)
-            other = _distance(shared, row * pool, place, a, tl.load(pool_sides + place), METRIC)
+            other = _distance(shared, row * stride, place, a, tl.load(pool_sides + place), METRIC)
             child = tl.where(other < nearest, first + k, child)
             nearest = tl.minimum(nearest, other)
         node = tl.where(inner, child, node)
@@ -86,9 +86,11 @@ def path_lengths(
 ) -> Any:
     """(r, t) path lengths of a block of rows from its products with the pool, (r, pool).
 
-    tables: roots (t,), children, seed, sums of the pool, and the expected depths below nodes.
+    tables: roots (t,), children, seed, sums of the pool, and the expected depths below nodes. The
+    products may be a part of a wider table, as those of a padded pool are.
     """
     roots, children, seed, pool_sums, ends = tables
+    shared = shared if shared.stride(1) == 1 else shared.contiguous()
     sides, pool_sides = sums, pool_sums
     if metric == "cosine":
         sides, pool_sides = torch.sqrt(sums), torch.sqrt(pool_sums)
@@ -97,7 +99,7 @@ def path_lengths(
     # No product and sum may be rounded at once.
     _descend[grid](
         shared, sums, sides, roots, children, seed, pool_sides, ends, out, *out.shape,
-        shared.shape[1], height, METRIC="overlap" if metric in ("tanimoto", "jaccard") else metric,
+        shared.stride(0), height, METRIC="overlap" if metric in ("tanimoto", "jaccard") else metric,
         BRANCHING=branching, SOFT=soft, ROWS=_ROWS, TREES=_TREES, enable_fp_fusion=False,
     )  # fmt: skip
     return out
