@@ -50,13 +50,16 @@ class TextColumns(Mapping[str, NDArray[Any]]):
     """Columns of text that are made when they are asked for: numbers need no text."""
 
     def __init__(self, cells: Mapping[str, Any], n_rows: int) -> None:
+        """cells: Arrow's text, or arrays."""
         self._cells, self.n_rows = dict(cells), n_rows
+        self._texts: dict[str, NDArray[Any]] = {}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        column: NDArray[Any] = self._cells[name]
-        if not isinstance(column, np.ndarray):
-            column = self._cells[name] = np.asarray(column.to_numpy(zero_copy_only=False))
-        return column
+        if name not in self._texts:
+            column = self._cells[name]
+            lazy = not isinstance(column, np.ndarray)
+            self._texts[name] = column.to_numpy(zero_copy_only=False) if lazy else column
+        return self._texts[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._cells)

@@ -160,19 +160,17 @@ def _text(column: NDArray[Any], decimal: str) -> list[str]:
         return ["" if cell is None else str(cell) for cell in column.tolist()]
     if column.dtype.kind in "Mm":
         return ["" if np.isnat(cell) else str(cell) for cell in column]
+    values = np.ma.getdata(column)
     if column.dtype.kind == "b":
-        column = column.astype(np.int8)
+        values = values.astype(np.int8)
     # Floats of 32 bits are short as NumPy's own; the others are faster as Python's.
     own = column.dtype.kind == "f" and column.dtype.itemsize != 8
-    values = column if own else column.tolist()
-    cells = ["" if _is_nothing(cell) else str(cell) for cell in values]
+    cells = list(map(str, values if own else values.tolist()))
+    for k in np.flatnonzero(np.ma.getmaskarray(column) | (values != values)).tolist():
+        cells[k] = ""
     if decimal != "." and column.dtype.kind == "f":
         return [cell.replace(".", decimal) for cell in cells]
     return cells
-
-
-def _is_nothing(cell: Any) -> bool:
-    return cell is None or cell is np.ma.masked or bool(cell != cell)
 
 
 def _one_word(cell: str) -> str:
