@@ -57,7 +57,7 @@ def find_described(
         except NoModels:
             return None
     effect = resolution.effect(family, X, rows)
-    grid = choose_grid(rows, models, stream.child("widths"), effect, 1)
+    grid = choose_grid(rows, models, stream.child("widths"), effect, 1, X)
     ladder = ladder_of(family, rows, grid, stream.child("null"), effect)
     table = full_band_table(rows, models, sample_membership([models]), ladder, 1)
     bands = BandCounts(rows, models, table, X)
