@@ -9,9 +9,9 @@ import numpy as np
 from .._random import Stream
 from .._validation import NoModels
 from ..bands import full_band_table
-from ..boundaries import filled_cells
 from ..families import layout_of
 from ..fitting.widths import choose_grid
+from ..heaps import filled_cells
 from ..ladder import ladder_of
 from ..membership import sample_membership
 from ..models import draw_models
