@@ -83,3 +83,10 @@ def test_an_anomalous_record_is_explained_by_the_column_to_change():
     assert found.nearest[0].equation.startswith("z = ")
     if found.changes[0].relative <= 1:
         assert f"{found.changes[0].column} alone would have to be" in found.text
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_no_rows_have_no_explanations(as_frame):
+    table = make_regressions(1, sizes=60, random_state=0, as_frame=as_frame).data
+    detector = PreferenceIsolationForest("linear_regression", n_models=100, random_state=0)
+    assert detector.fit(table).explain(table[:0]) == []

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._random import Stream, mix
+from ._kernels.random import sample_smallest
+from ._random import Stream
 from .bands import full_band_table
 from .families.scaled import scaled_rows
 from .membership import sample_membership
-from .models import ModelSet
+from .models import ModelSet, distinct_rows
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .refit import normalisation
 from .sampling.mixed import local_samples
@@ -54,7 +55,7 @@ def local_models(
         return None
     samples, ones = samples[at], np.ones(len(at))
     theta = np.asfortranarray(params[valid])
-    return ModelSet(family, theta, samples, X[np.unique(samples)], ones, ones)
+    return ModelSet(family, theta, samples, X[distinct_rows(samples)], ones, ones)
 
 
 def models_of(candidate: Candidate, members: Ints, stream: Stream) -> Floats:
@@ -73,10 +74,9 @@ def models_of(candidate: Candidate, members: Ints, stream: Stream) -> Floats:
 
 
 def _of_minimal_samples(bands: BandCounts, members: Ints, stream: Stream) -> Floats:
-    size, n = bands.models.samples.shape[1], len(members)
-    hashes = mix(stream.key, np.arange(_MINIMAL_SAMPLES * n)).reshape(_MINIMAL_SAMPLES, n)
-    smallest = np.argpartition(hashes, size - 1, axis=1)[:, :size]
-    samples = np.take_along_axis(smallest, np.argsort(np.take_along_axis(hashes, smallest, 1)), 1)
+    samples = np.empty((_MINIMAL_SAMPLES, bands.models.samples.shape[1]), np.int64)
+    hashes = np.empty(samples.shape[1], np.uint64)
+    sample_smallest(np.uint64(stream.key), len(members), hashes, samples)
     params, valid = bands.family.solve(bands.X[members[samples]])
     return np.asarray(params[valid])
 
