@@ -9,6 +9,7 @@ from piforest import (
     PreferenceEmbedding,
     PreferenceIsolationForest,
     RejectAnomalies,
+    RuzHashForest,
     StreamingPreferenceIsolationForest,
     VoronoiForest,
 )
@@ -19,6 +20,8 @@ ESTIMATORS = [
     PreferenceIsolationForest.paper("line", sigma=0.1, n_estimators=20),
     PreferenceEmbedding(n_models=50),
     VoronoiForest(n_estimators=20),
+    RuzHashForest(n_estimators=20),
+    PreferenceIsolationForest(forest="ruzhash", n_estimators=20, contamination=0.1),
     VoronoiForest("euclidean", n_estimators=20),
     VoronoiForest("cosine", n_estimators=20),
     VoronoiForest("precomputed", n_estimators=20),
@@ -52,6 +55,8 @@ def expected_failures(estimator):
     if isinstance(estimator, LocalPreferenceIsolationForest):
         reason = "passes blobs, which have no line: all rows off the local lines tie at the top"
         return dict.fromkeys(WRONG_INPUT, reason)
+    if isinstance(estimator, RuzHashForest):
+        return dict.fromkeys(WRONG_INPUT, "passes negative entries, which it rejects")
     reason = REASONS.get(getattr(estimator, "metric", None))
     if isinstance(estimator, VoronoiForest) and reason:
         return dict.fromkeys(WRONG_INPUT, reason)

@@ -10,12 +10,13 @@ from ..io.archive import damaged
 from ..typing import FamilyLike
 from .detector import Detector
 from .preference_isolation_forest import PreferenceIsolationForest
+from .ruzhash_forest import RuzHashForest
 from .voronoi_forest import VoronoiForest
 
 __all__ = ["load"]
 
 DETECTORS: dict[str, type[Detector]] = {
-    kind.__name__: kind for kind in (PreferenceIsolationForest, VoronoiForest)
+    kind.__name__: kind for kind in (PreferenceIsolationForest, RuzHashForest, VoronoiForest)
 }
 
 D = TypeVar("D", bound=Detector)
@@ -37,7 +38,7 @@ def load(path: str | PathLike[str], family: FamilyLike | None = None) -> Detecto
     Returns
     -------
     Detector
-        A fitted `PreferenceIsolationForest` or `VoronoiForest`.
+        A fitted `PreferenceIsolationForest`, `RuzHashForest` or `VoronoiForest`.
 
     Raises
     ------

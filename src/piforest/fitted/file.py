@@ -17,11 +17,11 @@ from .._rows import SparseRows
 from ..bounds import Bounds
 from ..families import FAMILIES, resolve_families, resolve_family
 from ..families.scaled import ScaledFamily, unscaled
-from ..forest import FlatForest, PooledForest
+from ..forest import FlatForest, HashedForest, HashedTrees, PooledForest
 from ..io.archive import ArchiveError, Arrays, damaged, read_archive, write_archive
 from ..membership import sample_membership
 from ..models import ModelSet
-from ..protocols import Floats, ModelFamily
+from ..protocols import Floats, Metric, ModelFamily
 from . import file_checks as checks
 from .family_fingerprint import check_same_family, fingerprint
 from .file_measuring import decode_measuring, encode_measuring
@@ -30,6 +30,7 @@ from .file_versions import VERSION, to_current_version
 from .state import FittedEmbedding, FittedForest
 
 _TREES = ("roots", "first_child", "seed", "size")
+_HASHED_TREES = ("roots", "nodes")
 _MODELS = ("params", "samples", "points", "scale", "weight")
 _BOUNDS = ("low", "size", "cells")
 
@@ -70,8 +71,6 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
     forest, embedding = fitted.forest, fitted.embedding
     families = [] if embedding is None else [unscaled(part.family) for part in embedding.models]
     arrays: Arrays = {"pool.scores": fitted.pool_scores, "pool.rows": fitted.pool_numbers}
-    for name in _TREES:
-        arrays[f"forest.{name}"] = getattr(forest.trees, name)
     # Fitted values are stored beside the parameters, which may have been set after the fit.
     header: Header = {
         "class": stored.kind,
@@ -83,13 +82,13 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
         "key": fitted.key,
         "max_samples": forest.trees.max_samples,
         "branching": forest.trees.branching,
-        "soft": forest.trees.soft,
         "n_features": stored.n_features,
         "feature_names": stored.feature_names,
     }
     arrays["subset.scores"] = stored.subset_scores
     if stored.scores is not None and len(stored.scores) != len(stored.subset_scores):
         arrays["scores"] = stored.scores
+    _pack_trees(forest.trees, header, arrays)
     _pack_pool(forest.pool, header, arrays)
     if embedding is not None:
         _pack_embedding(embedding, header, arrays)
@@ -154,12 +153,7 @@ def _custom_family(path: Any, header: Header, family: Any) -> ModelFamily | None
 def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | None) -> StoredModel:
     params = decode_params(header["params"], custom)
     pool, metric = _unpack_pool(header, arrays), built_in("metric", header["metric"])
-    trees = FlatForest(
-        header["max_samples"],
-        header["branching"],
-        *(arrays[f"forest.{name}"] for name in _TREES),
-        soft=header["soft"],
-    )
+    trees = _unpack_trees(header, arrays)
     n, d = header["n_training"], header["n_features"]
     models = _unpack_models(header, arrays, custom)
     # Before compiled code reads them.
@@ -176,9 +170,7 @@ def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | Non
         for part in models:
             checks.check_bounds(part, d)
         embedding = _unpack_embedding(header["embedding"], models)
-    forest = PooledForest(metric, pool, trees)
-    if trees.soft:
-        checks.check_soft(forest)
+    forest = _with_pool(trees, pool, metric)
     fitted = FittedForest(
         forest, embedding, header["key"], n, arrays["pool.rows"], arrays["pool.scores"],
         arrays.get("pool.points"), arrays.get("subset.points"),
@@ -191,6 +183,38 @@ def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | Non
 
 def _count(models: Sequence[ModelSet]) -> int:
     return sum(len(part) for part in models)
+
+
+def _pack_trees(trees: FlatForest | HashedTrees, header: Header, arrays: Arrays) -> None:
+    hashed = isinstance(trees, HashedTrees)
+    for name in _HASHED_TREES if hashed else _TREES:
+        arrays[f"forest.{name}"] = getattr(trees, name)
+    header["soft"] = False if isinstance(trees, HashedTrees) else trees.soft
+    if isinstance(trees, HashedTrees):
+        header["hashing"] = {"key": trees.key, "top": trees.top}
+
+
+def _unpack_trees(header: Header, arrays: Arrays) -> FlatForest | HashedTrees:
+    shape = header["max_samples"], header["branching"]
+    if "hashing" in header:
+        hashing = header["hashing"]
+        parts = (arrays[f"forest.{name}"] for name in _HASHED_TREES)
+        return HashedTrees(*shape, hashing["key"], float(hashing["top"]), *parts)
+    parts = (arrays[f"forest.{name}"] for name in _TREES)
+    return FlatForest(*shape, *parts, soft=header["soft"])
+
+
+def _with_pool(
+    trees: FlatForest | HashedTrees, pool: Any, metric: Metric
+) -> PooledForest | HashedForest:
+    """The forest of checked trees and a checked pool."""
+    if isinstance(trees, HashedTrees):
+        checks.check_hashed(trees, pool, metric)
+        return HashedForest(pool, trees)
+    forest = PooledForest(metric, pool, trees)
+    if trees.soft:
+        checks.check_soft(forest)
+    return forest
 
 
 def _pack_pool(pool: Any, header: Header, arrays: Arrays) -> None:

@@ -16,7 +16,7 @@ from .._rows import SparseRows
 from .._validation import LARGEST, check_bounded
 from ..bounds import cells_of
 from ..families.scaled import unscaled
-from ..forest import FlatForest, PooledForest
+from ..forest import FlatForest, HashedTrees, PooledForest
 from ..io.archive import Arrays
 from ..models import ModelSet
 from ..protocols import Metric, ModelFamily
@@ -70,10 +70,21 @@ def check_header(header: dict[str, Any]) -> None:
     if header["branching"] > 2:
         limit = _MAX_SAMPLES_OF_MANY_BRANCHES
         _require(header["max_samples"] <= limit, "its header has a bad max_samples")
+    _check_hashing(header)
     structured = header["class"] == "PreferenceIsolationForest"
     _require(structured == ("embedding" in header), "its header has a bad embedding")
     if structured:
         _check_embedding(header["embedding"], d)
+
+
+def _check_hashing(header: dict[str, Any]) -> None:
+    hashing, kind = header.get("hashing"), header["class"]
+    fits = kind != "RuzHashForest" if hashing is None else kind != "VoronoiForest"
+    if hashing is not None:
+        fits = fits and isinstance(hashing, dict) and _is_unit(hashing["top"])
+        fits = fits and _is_whole(hashing["key"]) and 0 <= hashing["key"] < 2**64
+        fits = fits and not header["soft"]
+    _require(fits, "its header has a bad hashing")
 
 
 def _check_embedding(header: Any, d: int) -> None:
@@ -127,10 +138,17 @@ def _is_count(value: Any) -> bool:
     return _is_whole(value) and 1 <= value < 2**48
 
 
-def check_trees(trees: FlatForest, pool: int) -> None:
+def check_trees(trees: FlatForest | HashedTrees, pool: int) -> None:
     """Check that every index is in range and every path ends."""
     fits = trees.branching <= trees.max_samples <= pool and len(trees) <= _MAX_TREES
     _require(fits and trees.is_valid(pool), "its trees are not valid")
+
+
+def check_hashed(trees: HashedTrees, pool: Any, metric: Metric) -> None:
+    """Check that sparse rows are hashed, and that the largest value is that of the pool."""
+    fits = isinstance(pool, SparseRows) and metric.name == "ruzicka"
+    fits = fits and trees.top == (float(pool.data.max(initial=0)) or 1.0)
+    _require(fits, "its hashes do not fit the pool")
 
 
 def check_soft(forest: PooledForest) -> None:
