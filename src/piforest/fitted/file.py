@@ -6,7 +6,8 @@ every value before compiled code reads it or much memory is allocated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
@@ -67,6 +68,11 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
     ValueError
         If a parameter or the pool cannot be stored.
     """
+    write_archive(path, *encode_model(stored), VERSION)
+
+
+def encode_model(stored: StoredModel) -> tuple[Header, Arrays]:
+    """A fitted detector as the header and the arrays of a file."""
     fitted = stored.fitted
     forest, embedding = fitted.forest, fitted.embedding
     families = [] if embedding is None else [unscaled(part.family) for part in embedding.models]
@@ -93,7 +99,7 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
     if embedding is not None:
         _pack_embedding(embedding, header, arrays)
         arrays["pool.points"], arrays["subset.points"] = fitted.points, fitted.subset
-    write_archive(path, header, arrays, VERSION)
+    return header, arrays
 
 
 def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = None) -> StoredModel:
@@ -110,17 +116,26 @@ def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = No
     if isinstance(header.get("stream"), dict):
         kind = header.get("class")
         raise ArchiveError(f"{path} holds the state of a stream: load it with {kind}.load(path).")
-    try:
+    if isinstance(header.get("windows"), dict):
+        kind = header.get("class")
+        raise ArchiveError(f"{path} holds a {kind}, not a {' or '.join(kinds)}.")
+    with content_errors(path):
         header = to_current_version(path, header)
         checks.check_header(header)
         if header["class"] not in kinds:
             raise ArchiveError(f"{path} holds a {header['class']}, not a {' or '.join(kinds)}.")
-        return _unpack(path, header, arrays, _custom_family(path, header, family))
+        return decode_model(path, header, arrays, _custom_family(path, header, family))
+
+
+@contextmanager
+def content_errors(path: Any) -> Iterator[None]:
+    """Any error here is due to the content of the file, and names it."""
+    try:
+        yield
     except ArchiveError:
         raise
     except KeyError as error:
         raise damaged(path, f"it has no {error}") from error
-    # Any other error here is due to the content of the file.
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise damaged(path, error) from error
 
@@ -150,7 +165,10 @@ def _custom_family(path: Any, header: Header, family: Any) -> ModelFamily | None
     return None if family is None else resolve_family(family)
 
 
-def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | None) -> StoredModel:
+def decode_model(
+    path: Any, header: Header, arrays: Arrays, custom: ModelFamily | None = None
+) -> StoredModel:
+    """The detector of a checked header and its arrays, which are checked."""
     params = decode_params(header["params"], custom)
     pool, metric = _unpack_pool(header, arrays), built_in("metric", header["metric"])
     trees = _unpack_trees(header, arrays)
