@@ -130,6 +130,14 @@ def cells_of(family: ModelFamily, params: Floats, d: int) -> int:
     return (0, CELLS, CELLS_2D**2)[len(family.coordinates(np.zeros((1, d)), params[:1]))]
 
 
+def unbounded(models: ModelSet) -> Bounds | None:
+    """Bounds that exclude nothing; None if the family has no chart."""
+    n_cells, m = cells_of(models.family, models.params, models.points.shape[1]), len(models)
+    if n_cells == 0:
+        return None
+    return Bounds(np.zeros((m, 2)), np.full((m, 2), np.inf), np.ones((m, n_cells), np.bool_))
+
+
 def find_bounds(models: ModelSet, X: Floats, stream: Stream) -> Bounds | None:
     """Bounds of models with scales, from the rows of X; None if the family has no chart or no
     model is bounded.
@@ -173,13 +181,24 @@ def find_bounds(models: ModelSet, X: Floats, stream: Stream) -> Bounds | None:
 
     parts = [(slice(start, start + _PART),) for start in range(0, len(models), _PART)]
     list(in_threads(count, parts, n_threads(), len(parts)))
-    # Half of it even, since few null rows lie at the border of the data.
-    background = counts[1] / np.maximum(counts[1].sum(axis=1, keepdims=True), 1)
-    background = (background + 1 / shape[1]) / 2
+    background = _background(counts[1], layout_of(family).kind == "table")
     list(in_threads(scan, parts, n_threads(), len(parts)))
     cells[~_ends(counts[0], background, cells)] = True
     bounds = Bounds(low, size, cells)
     return bounds if bounds.bounded.any() else None
+
+
+def _background(counts: Floats, are_records: bool) -> Floats:
+    """(m, cells) the share of each cell, from the null rows in it.
+
+    Half of it is even, since few null rows lie at the border of the data. Not so for records: the
+    null rows have their features, and a law does not end where records become rare.
+    """
+    even = 1 / counts.shape[1]
+    if are_records:
+        return np.asarray((counts + even) / (counts.sum(axis=1, keepdims=True) + 1))
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return np.asarray((shares + even) / 2)
 
 
 def _charted(family: Family, params: Floats, X: Floats) -> Iterator[tuple[Floats, list[Floats]]]:

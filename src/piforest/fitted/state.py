@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from .._random import Stream, subset
 from ..bands import Bands
 from ..forest import HashedForest, PooledForest
 from ..measuring import Measuring
@@ -80,6 +81,14 @@ class FittedForest:
     def holds_all(self) -> bool:
         """Whether the pool contains all training rows."""
         return len(self.pool_numbers) == self.n_training
+
+    @property
+    def represented_numbers(self) -> Ints:
+        """The numbers of the training rows that represent all, ascending: of all rows, or of the
+        random 50,000."""
+        if self.holds_all:
+            return self.pool_numbers
+        return subset(Stream(self.key), self.n_training)
 
     @property
     def has_null(self) -> bool:
