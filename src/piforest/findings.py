@@ -169,16 +169,14 @@ class Findings:
         families = [models.family for models in self.fitted.embedding.models]
         return hide_structures(families, self.fitted.points, self._greedy or [])
 
-    def diagnosis(
-        self, backend: Backend, names: Sequence[str] | None, steps: Floats | None
-    ) -> list[Finding]:
-        """What to know about the data and the result; names, steps: of the columns."""
+    def diagnosis(self, backend: Backend, steps: Floats | None) -> list[Finding]:
+        """What to know about the data and the result; steps: of the columns."""
         if self._diagnosis is None:
             self._diagnosis = diagnose(
                 self.fitted,
                 self.structures(backend),
                 found=self.found_structure(backend),
-                names=names,
+                names=self._names,
                 steps=steps,
                 disagreement=self._disagreement(backend),
                 agreement=self._agreement,
@@ -204,8 +202,8 @@ class Findings:
         return StoredStructures(self.structures(backend), self._greedy or [])
 
     def name_columns(self, names: Sequence[str]) -> None:
-        """Describe the structures by these names of the columns."""
-        self._names = tuple(str(name) for name in names)
+        """Describe the structures and the diagnosis by these names of the columns."""
+        self._names, self._diagnosis = tuple(str(name) for name in names), None
         if self._structures is not None:
             self._structures, self._pieces = self._described(self._structures), None
 

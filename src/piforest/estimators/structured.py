@@ -67,11 +67,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         Each finding has a code, a sentence and a way out; see `piforest.diagnosis.Finding`. It is
         computed on first use.
         """
-        found = self._findings().diagnosis(
-            self._engine().backend,
-            names=getattr(self, "feature_names_in_", None),
-            steps=getattr(self, "resolution_", None),
-        )
+        steps = getattr(self, "resolution_", None)
+        found = self._findings().diagnosis(self._engine().backend, steps)
         return [*self._better_family(), *found]
 
     def _better_family(self) -> list[Finding]:

@@ -206,7 +206,7 @@ class _Rows:
         """How the bands of the models are measured."""
         effect = self.effect(models.family)
         stream = Stream(self.resolution.key).child("widths")
-        grid = choose_grid(self.dithered, models, stream, effect, n_jobs)
+        grid = choose_grid(self.dithered, models, stream, effect, n_jobs, self.X)
         return Measuring(self.resolution, grid)
 
 

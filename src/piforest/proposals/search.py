@@ -11,9 +11,9 @@ import numpy as np
 from .._random import Stream
 from .._validation import NoModels
 from ..bands import full_band_table
-from ..boundaries import filled_cells
 from ..families import layout_of
 from ..fitting.widths import choose_grid
+from ..heaps import filled_cells
 from ..ladder import ladder_of, narrow_grid
 from ..membership import sample_membership
 from ..models import draw_models
@@ -71,7 +71,7 @@ def find_described(
     grid = (
         narrow_grid(family, rows)
         if matches
-        else choose_grid(rows, models, stream.child("widths"), effect, 1)
+        else choose_grid(rows, models, stream.child("widths"), effect, 1, X)
     )
     ladder = ladder_of(family, rows, grid, stream.child("null"), effect)
     table = full_band_table(rows, models, sample_membership([models]), ladder, 1)
