@@ -57,8 +57,8 @@ class LocalPreferenceIsolationForest(Detector):
         What a structure is in a window; see `piforest.families.list_families`.
     window : "auto", float or list of float, default="auto"
         The side of the windows in the units of the coordinates, or several. "auto" takes the whole
-        range of the data, a half, a quarter and an eighth of it, as long as windows have enough
-        rows.
+        range of the data, a half, a quarter and an eighth of it, and smaller ones while structures
+        are not straight, as long as windows have enough rows.
     overlap : float in [0, 0.75], default=0.5
         The share of its side that a window has in common with the next.
     coordinates : list of int or str, or None, default=None
