@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import piforest
+from cli_runs import run
 from piforest import LocalPreferenceIsolationForest, PreferenceIsolationForest
 from piforest.families import get_family
 from piforest.fitted.file_versions import VERSION
@@ -151,3 +152,14 @@ def test_a_value_out_of_range_is_an_error_that_names_the_file(saved, tmp_path, c
     with pytest.raises(ValueError, match=reason) as error:
         piforest.load(tmp_path / "bad.pif")
     assert "bad.pif" in str(error.value)
+
+
+def test_the_command_line_scores_with_windows(fitted, saved, tmp_path, capsys):
+    table, out = tmp_path / "rows.csv", tmp_path / "scored.csv"
+    sine().to_csv(table, index=False)
+    assert run(capsys, "score", table, "--model", saved, "--out", out)[0] == 0
+    written = pd.read_csv(out)
+    assert np.allclose(written["score"], fitted.anomaly_score(pd.read_csv(table)))
+    code, _, err = run(capsys, "score", table, "--model", saved, "--device", "torch")
+    assert code == 2
+    assert "holds windows: leave out --device" in err
