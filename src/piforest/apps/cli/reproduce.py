@@ -40,6 +40,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="evaluate instead on real data and on noisy, rounded and scaled scenes, in real.html",
     )  # fmt: skip
     parser.add_argument(
+        "--scenes", action="store_true",
+        help="run instead on scenes by seed that stand for the paper's lines and circles, which "
+        "needs no data, in scenes.html",
+    )  # fmt: skip
+    parser.add_argument(
         "--part", type=_real_parts, metavar="NAMES",
         help=f"with --real: some of {','.join(_REAL)}, separated by commas (default: all)",
     )  # fmt: skip
@@ -66,8 +71,13 @@ def run(args: argparse.Namespace, output: Output) -> None:
     for name in ("part", "compare"):
         if getattr(args, name) is not None and not args.real:
             raise UsageError(f"--{name} needs --real.")
+    if args.scenes and (args.real or args.beyond):
+        raise UsageError("--scenes goes alone: without --real and --beyond.")
     if args.real:
         _run_real(args, output)
+        return
+    if args.scenes:
+        _run_scenes(args, output)
         return
     from ...reproduction.reproduce import reproduce
 
@@ -91,6 +101,19 @@ def _run_real(args: argparse.Namespace, output: Output) -> None:
         compare_with=args.compare,
         quick=args.quick,
         runs=args.runs,
+        seed=args.seed,
+        n_jobs=args.jobs,
+        log=output.say,
+    )
+
+
+def _run_scenes(args: argparse.Namespace, output: Output) -> None:
+    from ...reproduction.stand_ins import reproduce_scenes
+
+    reproduce_scenes(
+        args.out,
+        runs=args.runs,
+        quick=args.quick,
         seed=args.seed,
         n_jobs=args.jobs,
         log=output.say,
