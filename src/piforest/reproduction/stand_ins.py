@@ -118,8 +118,8 @@ def _content(found: list[list[float]], runs: int, seed: int) -> list[Any]:
             "The paper's seven sets of lines and circles are not part of the package. Here scenes "
             "by seed stand for them: as many lines or circles with as many points and a noise "
             "of the same number, but in other places. The published numbers are those of the "
-            "paper's own sets, so a difference may come from the points as well as from the implementation; "
-            "`piforest reproduce` with the data leaves only the second."
+            "paper's own sets, so a difference may come from the points as well as from the "
+            "implementation; `piforest reproduce` with the data leaves only the second."
         ),
         Text(
             f"Mean ROC AUC of {runs} runs, seed {seed}; half of the points are anomalies. PIF is "
