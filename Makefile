@@ -53,9 +53,10 @@ bench-compare: .venv/.setup  ## the same for this tree beside BASE=commit (or a 
 	@test -n "$(BASE)" || { echo 'usage: make bench-compare BASE=commit-or-json [ONLY=word]'; exit 2; }
 	$(BIN)/python benchmarks/compare.py "$(BASE)" $(if $(ONLY),--only "$(ONLY)")
 
-bench-peers: .venv/.setup  ## precision, recall and CPU time beside OpenCV, PoseLib and pydegensac; needs PIFOREST_DATA
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[vision,peers]'
-	$(BIN)/python benchmarks/peers.py $(if $(ONLY),--only "$(ONLY)")
+bench-peers:  ## write docs/peers.md: other packages on the same data; needs PIFOREST_DATA, 2 GB of packages
+	test -d .venv-peers || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[vision,peers]'
+	.venv-peers/bin/python benchmarks/peers $(if $(ONLY),--only "$(ONLY)")
 
 clean:  ## remove the environments and all caches
 	rm -rf .venv .venv-* build dist docs/auto_examples docs/api/generated docs/api/backreferences .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -40,14 +40,18 @@ myst_heading_anchors = 4  # links to headings, as GitHub makes them
 myst_enable_extensions = ["colon_fence"]
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc sections have the types in words
 numpydoc_show_class_members = False  # the template of classes lists them
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+# From the simple to the special; others after them.
+SUBJECTS = ("basics", "plane2d", "tables", "images", "scans", "series_streams", "extending")
 sphinx_gallery_conf = {
-    "examples_dirs": str(ROOT / "examples"),
+    "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    "subsection_order": [f"../examples/{name}" for name in SUBJECTS] + ["*"],
     "filename_pattern": r"[\\/]plot_",
     "doc_module": ("piforest",),
     "backreferences_dir": "api/backreferences",
@@ -58,8 +62,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_memory": False,
 }
-# The warning is about sphinx-gallery's own settings, which hold functions.
-suppress_warnings = ["config.cache"]
+# Functions in the settings of sphinx-gallery; headings of tables on pages that commands write.
+suppress_warnings = ["config.cache", "myst.header"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"piforest {version}"
