@@ -151,7 +151,8 @@ def told_ours(kind: str) -> str:
 
 
 def bold(value: float, best: float) -> str:
-    return f"**{value:.3f}**" if value == best else f"{value:.3f}"
+    text = f"{value:.3f}"
+    return f"**{text}**" if text == f"{best:.3f}" else text
 
 
 def judged(anomalous: np.ndarray, scores: np.ndarray, flagged: np.ndarray) -> list[float]:
