@@ -30,7 +30,7 @@ extensions = [
     "public_names",  # the reference, from `__all__`
     "repository_links",  # links of pages to files that are not pages
 ]
-exclude_patterns = ["auto_examples/**/*.ipynb", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["api/examples.md", "auto_examples/**/*.ipynb", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 # Docstrings write names in single backticks.
 default_role = "literal"

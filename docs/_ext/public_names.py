@@ -2,7 +2,8 @@
 
 Public is what `piforest.__all__` and the `__all__` of the modules in it name. Each module gets a
 page with a table of its classes and functions, which have pages of their own, and its types and
-constants with their definitions. `docs/api/index.md` says in which order the modules stand.
+constants with their definitions. `docs/api/index.md` says in which order the modules stand. A page
+without an example in its docstring gets that of `docs/api/examples.md`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +19,8 @@ from typing import Any
 
 import piforest
 
-GENERATED = Path(__file__).parent.parent / "api" / "generated"
+API = Path(__file__).parent.parent / "api"
+GENERATED = API / "generated"
 
 
 def modules() -> dict[str, list[str]]:
@@ -94,6 +97,19 @@ def write_pages(app: Any, config: Any) -> None:
             path.unlink()
 
 
+def examples() -> dict[str, list[str]]:
+    """The examples of examples.md, by the names of their classes, as lines."""
+    page = (API / "examples.md").read_text()
+    found = re.findall(r"^## (\S+)\n+```python\n(.*?)\n*```", page, re.DOTALL | re.MULTILINE)
+    return {name: lines.splitlines() for name, lines in found}
+
+
+def add_example(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Append an example to a class without one. Before numpydoc, which arranges the sections."""
+    if what in ("class", "exception") and not any(line.strip().startswith(">>>") for line in lines):
+        lines += ["", "Examples", "--------", *examples().get(name, [])]
+
+
 def skip_inherited(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> Any:
     """Members that a class has from another package, such as scikit-learn, are documented there."""
     function = inspect.unwrap(getattr(member, "fget", member) or member)
@@ -106,4 +122,5 @@ def setup(app: Any) -> dict[str, bool]:
     # Before Sphinx looks which pages there are, of which autosummary makes those of the names.
     app.connect("config-inited", write_pages)
     app.connect("autodoc-skip-member", skip_inherited)
+    app.connect("autodoc-process-docstring", add_example, priority=100)
     return {"parallel_read_safe": True}
