@@ -81,3 +81,16 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {"index": []}
+
+
+def drop_old_pages(app: object, config: object) -> None:
+    """Delete the pages of scripts that are gone: each would be a page that no list has."""
+    gallery = DOCS / "auto_examples"
+    for page in gallery.glob("*/plot_*.rst"):
+        if not (ROOT / "examples" / page.relative_to(gallery)).with_suffix(".py").exists():
+            for old in page.parent.glob(f"{page.stem}.*"):
+                old.unlink()
+
+
+def setup(app: object) -> None:
+    app.connect("config-inited", drop_old_pages)  # type: ignore[attr-defined]
