@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from ._options import UsageError, add_seed, count, folder, jobs, names
 from ._output import Output
@@ -28,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--only", type=_parts, default=list(_PARTS), metavar="NAMES",
-        help=f"some of {','.join(_PARTS)}, separated by commas (default: all)",
+        help=f"some of {','.join(_PARTS)}, separated by commas (default: all), or beyond alone",
     )  # fmt: skip
     parser.add_argument(
         "--beyond", action="store_true",
@@ -58,7 +59,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--runs", type=count,
-        help="number of runs (default: 10, with --quick 2); with --real, the most of a cell",
+        help="number of runs (default: 10, with --quick 2), and half the number of scenes of "
+        "--beyond; with --real, the most of a cell",
     )  # fmt: skip
     add_seed(parser)
     parser.add_argument(
@@ -73,55 +75,30 @@ def run(args: argparse.Namespace, output: Output) -> None:
             raise UsageError(f"--{name} needs --real.")
     if args.scenes and (args.real or args.beyond):
         raise UsageError("--scenes goes alone: without --real and --beyond.")
+    options: dict[str, Any] = {
+        "runs": args.runs,
+        "quick": args.quick,
+        "seed": args.seed,
+        "n_jobs": args.jobs,
+        "log": output.say,
+    }
     if args.real:
-        _run_real(args, output)
-        return
-    if args.scenes:
-        _run_scenes(args, output)
-        return
-    from ...reproduction.reproduce import reproduce
+        from ...reproduction.real.reproduce import reproduce_real
 
-    reproduce(
-        args.out,
-        only=[*args.only, "beyond"] if args.beyond else args.only,
-        runs=args.runs,
-        quick=args.quick,
-        seed=args.seed,
-        n_jobs=args.jobs,
-        log=output.say,
-    )
+        reproduce_real(args.out, parts=args.part, compare_with=args.compare, **options)
+    elif args.scenes:
+        from ...reproduction.stand_ins import reproduce_scenes
 
+        reproduce_scenes(args.out, **options)
+    else:
+        from ...reproduction.reproduce import reproduce
 
-def _run_real(args: argparse.Namespace, output: Output) -> None:
-    from ...reproduction.real.reproduce import reproduce_real
-
-    reproduce_real(
-        args.out,
-        parts=args.part,
-        compare_with=args.compare,
-        quick=args.quick,
-        runs=args.runs,
-        seed=args.seed,
-        n_jobs=args.jobs,
-        log=output.say,
-    )
-
-
-def _run_scenes(args: argparse.Namespace, output: Output) -> None:
-    from ...reproduction.stand_ins import reproduce_scenes
-
-    reproduce_scenes(
-        args.out,
-        runs=args.runs,
-        quick=args.quick,
-        seed=args.seed,
-        n_jobs=args.jobs,
-        log=output.say,
-    )
+        only = [*args.only, "beyond"] if args.beyond else args.only
+        reproduce(args.out, only=only, **options)
 
 
 def _parts(text: str) -> list[str]:
-    return _known(text, _PARTS)
+    return [text] if text == "beyond" else _known(text, _PARTS)
 
 
 def _real_parts(text: str) -> list[str]:
