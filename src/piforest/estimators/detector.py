@@ -73,7 +73,7 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def offset_(self) -> float:
-        """-threshold_: `decision_function = score_samples - offset_`."""
+        """`-threshold_`: `decision_function = score_samples - offset_`."""
         check_is_fitted(self, "fitted_")
         return -self.threshold_
 

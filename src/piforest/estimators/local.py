@@ -106,7 +106,7 @@ class LocalPreferenceIsolationForest(Detector):
     diagnosis_ : list of Finding
         What to know about the data and the result, each with a way out.
     offset_ : float
-        -threshold_; `decision_function = score_samples - offset_`.
+        `-threshold_`; `decision_function = score_samples - offset_`.
     sigma_ : float
         The noise in all windows, or the given sigma.
     sigma_source_ : {"given", "estimated", "guessed"}

@@ -185,7 +185,7 @@ class PreferenceIsolationForest(StructuredDetector):
         What to know about the data and the result, each with a way out; see
         `piforest.diagnosis`.
     offset_ : float
-        -threshold_; `decision_function = score_samples - offset_`.
+        `-threshold_`; `decision_function = score_samples - offset_`.
     sigma_ : float
         The noise of the structures: the median of their `sigma`, weighted by their numbers of
         points, or the given sigma. The scales of the kernel come from the bands, see

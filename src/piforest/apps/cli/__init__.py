@@ -33,6 +33,7 @@ COMMANDS = (
     "serve",
     "explain",
     "families",
+    "sample",
     "demo",
     "reproduce",
     "gallery",
