@@ -14,7 +14,7 @@ import pytest
 from piforest import PreferenceIsolationForest
 from piforest.datasets import make_plane_pair
 from piforest.report import write_report
-from piforest.report.images import MAX_BYTES, _png, image_data, validate_image
+from piforest.report.images import MAX_BYTES, png, image_data, validate_image
 
 
 def noise(shape):
@@ -66,7 +66,7 @@ def test_a_png_holds_every_pixel(shape):
     from PIL import Image
 
     image = noise(shape)
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(_png(image)))), image)
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(png(image)))), image)
 
 
 def test_images_of_other_kinds_become_bytes():

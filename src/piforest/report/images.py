@@ -52,7 +52,7 @@ def _uri(pixels: Pixels) -> str:
     while True:
         small = _shrunk(pixels, shrink)
         if jpeg is None:
-            data, kind = _png(small), "png"
+            data, kind = png(small), "png"
         else:
             kind = "jpeg"
             for quality in _QUALITIES:
@@ -110,7 +110,7 @@ def _by_opencv(pixels: Pixels, quality: int) -> bytes:
     return bytes(cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes())
 
 
-def _png(pixels: Pixels) -> bytes:
+def png(pixels: Pixels) -> bytes:
     """A PNG file; rows are stored as differences to the one above, which are usually small."""
     height, width = pixels.shape[:2]
     flat = pixels.reshape(height, -1)

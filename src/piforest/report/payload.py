@@ -35,15 +35,15 @@ def payload(content: Content, source: str) -> str:
         "scores": numbers(content.scores[content.shown]),
         "rows": numbers(content.rows[content.shown].astype(np.float64)),
         "thresholds": threshold_table(content.scores, content.threshold),
-        "view": _view(content, law),
-        "derived": [] if law is None else [_prediction(content, law)],
-        "structures": _structures(content),
+        "view": view_of(content, law),
+        "derived": [] if law is None else [prediction_of(content, law)],
+        "structures": outlines_of(content),
         "images": [image_data(image) for image in content.images],
         "stem": file_stem(source),
         "unit": distance_unit(content),
         # In half-widths.
         "reach": REACH,
-        **_nearest(content),
+        **nearest_of(content),
     }
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -73,7 +73,7 @@ def threshold_table(scores: Floats, threshold: float) -> dict[str, Any]:
     }
 
 
-def _prediction(content: Content, law: Law) -> dict[str, Any]:
+def prediction_of(content: Content, law: Law) -> dict[str, Any]:
     """The prediction of the target as a column."""
     name = f"predicted {content.names[law.target]}"
     return column(name, np.where(np.isfinite(law.predicted), law.predicted, np.nan))
@@ -88,7 +88,7 @@ def distance_unit(content: Content) -> str:
     return "" if target is None else content.names[target]
 
 
-def _view(content: Content, law: Law | None) -> dict[str, Any]:
+def view_of(content: Content, law: Law | None) -> dict[str, Any]:
     """The initial view, and whether its axes have equal units.
 
     opening: the first axes, as indices of `columns` and, behind them, of `derived`.
@@ -109,7 +109,7 @@ def _view(content: Content, law: Law | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _structures(content: Content) -> list[dict[str, Any]]:
+def outlines_of(content: Content) -> list[dict[str, Any]]:
     """The outline of each structure: points with a row of nan between polylines.
 
     They are relative to the lowest corner of X, so that float32 is precise enough for points
@@ -145,7 +145,7 @@ def _outline(structure: Structure, low: Floats, high: Floats) -> Floats | None:
     return np.vstack([part for line in lines for part in (line, gap)])
 
 
-def _nearest(content: Content) -> dict[str, Any]:
+def nearest_of(content: Content) -> dict[str, Any]:
     """The nearest listed structure of each shown row, in half-widths, and the distance to it."""
     structures = content.structures[:MAX_STRUCTURES]
     if not structures:
