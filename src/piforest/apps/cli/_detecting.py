@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._progress import tell
 from ._input import Points
 from ._options import (
     UsageError,
@@ -259,6 +260,7 @@ def _detect(
     known = points.fitted is None and detector.findings_.has_scores
     scores = detector.scores_ if known else detector.anomaly_score(points.X)
     detector.findings_.name_columns(points.names)
+    tell("structures")
     # The structures are part of the result, and of its time.
     assigned = assign_rows(points.X, scores <= detector.threshold_, detector.structures_)
     pieces = None

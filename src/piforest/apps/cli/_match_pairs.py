@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._progress import tell
 from ._cameras import CALIBRATED, given_cameras
 from ._match_pair import RATIO
 from ._options import UsageError
@@ -51,6 +52,7 @@ def run_many(args: argparse.Namespace, output: Output, families: list[Any]) -> N
         written = _write(args, run, results)
         if run.journal is not None:
             run.journal.remove()
+    output.keep(args=args, pairs=results)
     _print(output, results, time.perf_counter() - start)
     if written and not output.rows_on_stdout:
         output.say("\nwrote " + ", ".join(written.values()))
@@ -169,6 +171,7 @@ def _examined(args: argparse.Namespace, output: Output, run: _Run) -> list[PairR
     status, results = StatusLine(output), []
     for k, each in enumerate(run_pairs(run.file, run.pairs, run.options, args.jobs, run.journal)):
         status.show(f"{k + 1:,} of {len(run.pairs):,} pairs")
+        tell("pairs", (k + 1) / len(run.pairs))
         results.append(each)
     status.clear()
     if not results:
