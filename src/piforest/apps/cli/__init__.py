@@ -31,6 +31,7 @@ COMMANDS = (
     "score",
     "watch",
     "serve",
+    "studio",
     "explain",
     "families",
     "demo",
