@@ -14,7 +14,7 @@ import pytest
 from piforest import PreferenceIsolationForest
 from piforest.datasets import make_plane_pair
 from piforest.report import write_report
-from piforest.report.images import MAX_BYTES, png, image_data, validate_image
+from piforest.report.images import MAX_BYTES, image_data, png, validate_image
 
 
 def noise(shape):

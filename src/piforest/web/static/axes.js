@@ -1,5 +1,8 @@
 // Axes: a grid with numbers in 2D, a box in 3D.
 
+import { axisColumns, midX, midY, project } from "./camera.js";
+import { clipped, digitsFor, short } from "./format.js";
+
 function steps(low, high, most) {
   const raw = (high - low) / Math.max(2, most);
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -15,22 +18,23 @@ function steps(low, high, most) {
 
 const GRID_FONT = "11px system-ui, sans-serif";
 
-function widest(ticks) {
+function widest(pen, ticks) {
   pen.font = GRID_FONT;
   return Math.max(0, ...ticks.map(([, text]) => pen.measureText(text).width));
 }
 
 // Width of the tick labels of the y axis; [low, high]: the range at zoom 1.
-function tickLabelWidth([low, high], tall) {
+export function tickLabelWidth({ camera, pen }, [low, high], tall) {
   const middle = (low + high) / 2, half = (high - low) / 2 / camera.zoom;
-  return Math.ceil(Math.max(52, 28 + widest(steps(middle - half, middle + half, tall / 60))));
+  return Math.ceil(Math.max(52, 28 + widest(pen, steps(middle - half, middle + half, tall / 60))));
 }
 
-function drawGrid() {
-  const x = (pixel) => (pixel - midX()) / (frame.unit[0] * camera.zoom) + frame.centre[0];
-  const y = (pixel) => (midY() - pixel) / (frame.unit[1] * camera.zoom) + frame.centre[1];
+export function drawGrid(plot) {
+  const { camera, colours, frame, pen } = plot;
+  const x = (pixel) => (pixel - midX(plot)) / (frame.unit[0] * camera.zoom) + frame.centre[0];
+  const y = (pixel) => (midY(plot) - pixel) / (frame.unit[1] * camera.zoom) + frame.centre[1];
   const ticks = (apart) => steps(x(frame.left), x(frame.right), (frame.right - frame.left) / apart);
-  const across = ticks(Math.max(75, widest(ticks(75)) + 14));
+  const across = ticks(Math.max(75, widest(pen, ticks(75)) + 14));
   const up = steps(y(frame.bottom), y(frame.top), (frame.bottom - frame.top) / 60);
   pen.font = GRID_FONT;
   pen.fillStyle = colours.dim;
@@ -40,7 +44,7 @@ function drawGrid() {
   pen.textAlign = "center";
   pen.textBaseline = "top";
   for (const [value, text] of across) {
-    const at = Math.round(project([value, 0])[0]) + 0.5;
+    const at = Math.round(project(plot, [value, 0])[0]) + 0.5;
     pen.moveTo(at, frame.top);
     pen.lineTo(at, frame.bottom);
     pen.fillText(text, at, frame.bottom + 6);
@@ -48,13 +52,13 @@ function drawGrid() {
   pen.textAlign = "right";
   pen.textBaseline = "middle";
   for (const [value, text] of up) {
-    const at = Math.round(project([0, value])[1]) + 0.5;
+    const at = Math.round(project(plot, [0, value])[1]) + 0.5;
     pen.moveTo(frame.left, at);
     pen.lineTo(frame.right, at);
     pen.fillText(text, frame.left - 6, at);
   }
   pen.stroke();
-  const [nameX, nameY] = axisColumns().map((each) => clipped(each.name, 40));
+  const [nameX, nameY] = axisColumns(plot).map((each) => clipped(each.name, 40));
   pen.fillStyle = colours.ink;
   pen.textAlign = "right";
   pen.textBaseline = "bottom";
@@ -67,14 +71,12 @@ function drawGrid() {
   pen.restore();
 }
 
-const rounded = (value) => short(value, 3);
-const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-
-const corner = (bits) => frame.range.map(([low, high], axis) => ((bits >> axis) & 1 ? high : low));
+const corner = ({ frame }, bits) => frame.range.map(([low, high], axis) => ((bits >> axis) & 1 ? high : low));
 
 // The edges of the box behind the points, and a name and two numbers for each axis.
-function drawBox() {
-  const corners = Array.from({ length: 8 }, (_, bits) => project(corner(bits)));
+export function drawBox(plot) {
+  const { colours, pen } = plot;
+  const corners = Array.from({ length: 8 }, (_, bits) => project(plot, corner(plot, bits)));
   let nearestCorner = 0;
   corners.forEach((each, bits) => {
     if (each[2] < corners[nearestCorner][2]) nearestCorner = bits;
@@ -93,17 +95,18 @@ function drawBox() {
       pen.stroke();
     }
   }
-  [0, 1, 2].forEach((axis) => nameAxis(axis, corners));
+  [0, 1, 2].forEach((axis) => nameAxis(plot, axis, corners));
 }
 
 // On the outermost edge: the lowest for x and y, the leftmost for z.
-function nameAxis(axis, corners) {
+function nameAxis(plot, axis, corners) {
+  const { colours, frame, pen } = plot;
   const edges = [0, 1, 2, 3, 4, 5, 6, 7]
     .filter((bits) => !((bits >> axis) & 1))
     .map((bits) => [corners[bits], corners[bits | (1 << axis)]]);
   const outer = ([a, b]) => (axis === 2 ? -(a[0] + b[0]) : a[1] + b[1]);
   const [from, to] = edges.reduce((best, edge) => (outer(edge) > outer(best) ? edge : best));
-  const middle = [(from[0] + to[0]) / 2 - midX(), (from[1] + to[1]) / 2 - midY()];
+  const middle = [(from[0] + to[0]) / 2 - midX(plot), (from[1] + to[1]) / 2 - midY(plot)];
   const length = Math.hypot(...middle) || 1;
   const out = axis === 2 ? [-1, 0] : [middle[0] / length, Math.max(middle[1] / length, 0.4)];
   pen.font = GRID_FONT;
@@ -121,26 +124,5 @@ function nameAxis(axis, corners) {
     put(0.94, short(high, digits), colours.dim, 10);
   }
   pen.font = "600 12px system-ui, sans-serif";
-  put(0.5, clipped(axisColumns()[axis].name, 24), colours.ink, 16);
-}
-
-const pictures = DATA.images.map(({ uri }) => {
-  const picture = new Image();
-  picture.src = uri;
-  picture.addEventListener("load", () => changed("images"));
-  return picture;
-});
-
-function drawPanels() {
-  panels.forEach(([x, y, width, height], k) => {
-    const [left, top] = project([x, y]), [right, bottom] = project([x + width, y + height]);
-    if (pictures[k]?.complete && pictures[k].naturalWidth) {
-      pen.globalAlpha = isDark() ? 0.8 : 0.75;
-      pen.drawImage(pictures[k], left, top, right - left, bottom - top);
-      pen.globalAlpha = 1;
-    }
-    pen.strokeStyle = colours.line;
-    pen.lineWidth = 1;
-    pen.strokeRect(left, top, right - left, bottom - top);
-  });
+  put(0.5, clipped(axisColumns(plot)[axis].name, 24), colours.ink, 16);
 }
