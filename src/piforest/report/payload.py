@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -37,7 +38,7 @@ def payload(content: Content, source: str) -> str:
         "thresholds": threshold_table(content.scores, content.threshold),
         "view": view_of(content, law),
         "derived": [] if law is None else [prediction_of(content, law)],
-        "structures": outlines_of(content),
+        "structures": outline_data(content.structures, content.X),
         "images": [image_data(image) for image in content.images],
         "stem": file_stem(source),
         "unit": distance_unit(content),
@@ -101,6 +102,8 @@ def view_of(content: Content, law: Law | None) -> dict[str, Any]:
     # Six columns are 3D points with normals, or pairs of 3D points.
     solid = len(places) in (3, 6) and law is None
     mode = "matches" if content.are_matches else "3d" if solid else "2d"
+    if content.families and all(layout_of(each).kind == "segments" for each in content.families):
+        mode = "segments"
     opening = [places[k] for k in telling_columns(content)]
     if law is not None:
         opening = [len(content.columns), places[law.target]]
@@ -109,16 +112,16 @@ def view_of(content: Content, law: Law | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def outlines_of(content: Content) -> list[dict[str, Any]]:
-    """The outline of each structure: points with a row of nan between polylines.
+def outline_data(structures: Sequence[Structure], X: Floats) -> list[dict[str, Any]]:
+    """The outline of each structure in the box of X: points with a row of nan between polylines.
 
     They are relative to the lowest corner of X, so that float32 is precise enough for points
     that are far from zero, as on maps.
     """
-    low, high = content.X.min(axis=0), content.X.max(axis=0)
+    low, high = X.min(axis=0), X.max(axis=0)
     left = _OUTLINE_POINTS
     found: list[dict[str, Any]] = []
-    for each in content.structures[:MAX_STRUCTURES]:
+    for each in structures[:MAX_STRUCTURES]:
         scale = {"sigma": each.sigma, "half_width": each.half_width}
         lines = _outline(each, low, high)
         size = 0 if lines is None else len(lines)
