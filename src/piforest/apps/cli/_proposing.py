@@ -43,6 +43,9 @@ def propose_if_free(
     """Print the comparison and take its best family, if none was given."""
     if points.families:
         return points, None
+    if getattr(args, "fitted", None) is not None:
+        families = [models.family for models in args.fitted.models_]
+        return points._replace(families=families), None
     points, proposals = propose_for(points, args.seed)
     say_proposals(output, proposals)
     output.say()

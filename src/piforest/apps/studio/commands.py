@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import PurePath
 from typing import Any
 
@@ -61,7 +62,24 @@ def arguments(
     words += _more(command, settings)
     if _has_model(command, project, settings):
         words += _joined("model", MODEL)
-    return words
+    return [*words, *_outputs(command, project, settings, files[0])]
+
+
+def _outputs(command: str, project: str, settings: Settings, file: str) -> Iterator[str]:
+    """Files of commands in windows, and of many pairs: they have no model to make them from."""
+    pictures = find_spec("matplotlib") is not None
+    if command in ("surface", "series"):
+        yield from _joined("table", "runs.csv" if command == _SERIES else "defects.csv")
+        yield from _joined("scores", "rows.csv" if command == _SERIES else "scores.npy")
+        if pictures:
+            yield from _joined("out", "picture.png")
+    elif command == "cloud" and settings.local:
+        yield from _joined("out", f"rows{PurePath(file).suffix.lower()}")
+        if pictures:
+            yield from _joined("plot", "picture.png")
+    elif command == "matches" and project == "pairs" and settings.pair is None:
+        yield from _joined("table", "pairs.csv")
+        yield from _joined("out", f"filtered{PurePath(file).suffix.lower()}")
 
 
 def shown(words: Sequence[str]) -> str:
@@ -69,16 +87,19 @@ def shown(words: Sequence[str]) -> str:
     return shlex.join(["piforest", *words])
 
 
-def with_rows(words: Sequence[str], out: str, threshold: float | None = None) -> list[str]:
-    """The same command, which writes the rows too; threshold: where the slider stands."""
-    command = words[0]
-    more: list[str] = []
-    if threshold is not None and command in ("detect", "cloud", "matches", "score"):
-        rules = ("--contamination", "--false-alarm-rate", "--threshold")
-        words = [each for each in words if not each.startswith(rules)]
-        more = _joined("threshold", repr(threshold))
-    flag = "scores" if command in ("surface", "series") else "out"
-    return [*words, *more, *_joined(flag, out)]
+def with_threshold(words: Sequence[str], threshold: float | None) -> list[str]:
+    """The same command with the threshold of a slider in place of its own rule; None: as it is."""
+    if threshold is None:
+        return list(words)
+    rules = ("--contamination=", "--false-alarm-rate=", "--threshold=")
+    return [*(each for each in words if not each.startswith(rules)), f"--threshold={threshold!r}"]
+
+
+def to_repeat(words: Sequence[str], threshold: float | None = None) -> str:
+    """The command to take away: it writes the rows too, and has the threshold of the slider."""
+    has_rows = any(each.startswith(("--out=", "--scores=")) for each in words)
+    more = [] if has_rows or words[0] == "suggest" else ["--out=rows.csv"]
+    return shown([*with_threshold(words, threshold), *more])
 
 
 def _check_known(command: str, settings: Settings) -> None:

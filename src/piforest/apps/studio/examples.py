@@ -90,12 +90,12 @@ def _panel(path: Path) -> None:
     import numpy as np
 
     rng = np.random.default_rng(_SEED)
-    v, u = np.mgrid[:180, :240].astype(float)
-    depth = 900 + 0.15 * u + 0.0009 * (u - 120) ** 2 + 0.06 * v + rng.normal(0, 0.25, u.shape)
-    depth[(u - 70) ** 2 + (v - 60) ** 2 < 150] += 4.0
-    depth[(u - 170) ** 2 + (v - 120) ** 2 < 90] -= 3.0
-    depth[140:144, 30:110] += 2.5
-    depth[:, :4] = np.nan  # the camera sees nothing there
+    v, u = np.mgrid[:90, :120].astype(float)
+    depth = 900 + 0.3 * u + 0.0036 * (u - 60) ** 2 + 0.12 * v + rng.normal(0, 0.25, u.shape)
+    depth[(u - 35) ** 2 + (v - 30) ** 2 < 40] += 4.0
+    depth[(u - 85) ** 2 + (v - 60) ** 2 < 30] -= 3.0
+    depth[70:72, 15:55] += 2.5
+    depth[:, :2] = np.nan  # the camera sees nothing there
     np.save(path, depth.astype(np.float32))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..server.guard import Refused
+from .commands import FAMILY_FILE
 from .store import Store
 from .worker import fcntl, too_long, write_json
 
@@ -91,6 +92,9 @@ class Jobs:
             folder = self.store.job_folder(key)
             for name in ("outcome.json", "status.json", "result.json", "lock"):
                 (folder / name).unlink(missing_ok=True)
+            for each in (folder / "run").iterdir():  # what the command wrote, but no input
+                if not each.is_symlink() and each.name != FAMILY_FILE:
+                    each.unlink()
             self.store.change_job(key, state="queued", error=None, seconds=None, started=None)
         self._changed.set()
 

@@ -13,10 +13,13 @@ from ...protocols import Floats, Ints
 from .arrays import Arrays
 from .diagnosing import with_actions
 from .running import Keeper
+from .telling import told_by
 from .worker import write_json
 
 # Rows of a view; of more, half the most anomalous ones and half others, by seed.
 MOST_ROWS = 1_000_000
+# The scores of all rows, for the files to take away.
+ALL_SCORES = "scores.npy"
 
 
 def write_result(folder: Path, spec: dict[str, Any], keeper: Keeper) -> None:
@@ -42,6 +45,7 @@ def write_result(folder: Path, spec: dict[str, Any], keeper: Keeper) -> None:
         content = of_detection(arrays, keeper)
     summary = keeper.summary
     result = {
+        "told": told_by(keeper),
         "kind": spec["kind"], "summary": summary, **content,
         "diagnosis": with_actions(summary.get("diagnosis", []), spec["settings"]),
         "warnings": keeper.warnings, "arrays": arrays.listing(),
@@ -61,13 +65,15 @@ def shown_rows(scores: Floats) -> Ints:
 
 def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     """Of `detect`, `cloud` and `matches`: the view of the report, with arrays apart."""
+    from ...assignment import nearest_structures
     from ...report.axes import law_of
     from ...report.content import build_content
-    from ...report.payload import distance_unit, outlines_of, threshold_table, view_of
+    from ...report.payload import distance_unit, outline_data, threshold_table, view_of
     from ...structures import REACH
 
     points, found, images = (keeper.found[name] for name in ("points", "found", "images"))
     detector = found.detector
+    np.save(arrays.folder.parent / ALL_SCORES, found.scores)
     content = build_content(
         detector, points.X, found.scores, points.complete(), points.names, points.rows, images
     )
@@ -79,6 +85,10 @@ def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     for k in range(points.X.shape[1]):
         arrays.write(f"point:{k}", points.X[shown, k])
     write_scores(arrays, found.scores[shown], points.rows[shown], found.assigned, shown)
+    if content.structures:
+        # Whatever the threshold: the page moves it.
+        nearest, _ = nearest_structures(points.X[shown], content.structures)
+        arrays.write("nearest", nearest.astype(np.int32))
     thresholds = threshold_table(found.scores, content.threshold)
     return {
         "headline": headline(keeper, content),
@@ -88,7 +98,9 @@ def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
         "derived": [] if law is None else [f"predicted {points.names[law.target]}"],
         "view": {**view_of(content, law), "low": points.X.min(axis=0).tolist(),
                  "high": points.X.max(axis=0).tolist()},
-        "structures": _structures(keeper.summary["structures"], outlines_of(content)),
+        "structures": _structures(
+            keeper.summary["structures"], outline_data(content.structures, points.X)
+        ),
         "thresholds": thresholds,
         "false_alarms": false_alarms(detector, thresholds),
         "unit": distance_unit(content),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,19 @@ def run_command(folder: Path, spec: dict[str, Any], warnings: list[str]) -> str 
     return None
 
 
-def execute(argv: list[str], place: Path) -> tuple[Keeper | None, str | None]:
-    """Run a command in a folder; what it kept, and the error in words or None."""
+def execute(
+    argv: list[str],
+    place: Path,
+    prepare: Callable[[argparse.Namespace], None] = lambda args: None,
+) -> tuple[Keeper | None, str | None]:
+    """Run a command in a folder; what it kept, and the error in words or None.
+
+    prepare: changes the parsed options, such as the detector to take in place of a fit.
+    """
     made: list[Keeper] = []
 
     def make(args: argparse.Namespace) -> Keeper:
+        prepare(args)
         made.append(Keeper(args))
         return made[0]
 
@@ -76,6 +84,13 @@ def execute(argv: list[str], place: Path) -> tuple[Keeper | None, str | None]:
         code = int(end.code or 0) if isinstance(end.code, (int, type(None))) else 2
     keeper = made[0] if made else None
     return keeper, None if code == 0 else said.error()
+
+
+def parsed(argv: list[str]) -> argparse.Namespace:
+    """The options of a command, and its name as `command`."""
+    args = cli.make_parser().parse_args(argv)
+    args.command = argv[0]
+    return args
 
 
 class _Tee(io.TextIOBase):
@@ -98,7 +113,3 @@ class _Tee(io.TextIOBase):
         text = lines[-1] if lines else "the command failed without a word."
         _, mark, rest = text.partition("error: ")
         return rest if mark else text.removeprefix("piforest: ")
-
-
-def read_json(path: Path) -> Any:
-    return json.loads(path.read_text())

@@ -13,6 +13,9 @@ from . import commands, examples
 from .arrays import Arrays
 from .helper import Helpers
 from .jobs import JobLimits, Jobs
+from .marking import judged
+from .running import parsed
+from .scripts import comparison_script, script_of
 from .settings import JobKind, NewProject, Settings, as_json, check_code
 from .sources import Sources, project_kind
 from .store import Store
@@ -117,6 +120,47 @@ class Studio:
             return pictures
         raise Refused(422, f"a project of kind {kind} has no columns.")
 
+    def image(self, key: str, which: int) -> Path:
+        """A copy of an image that a page can show."""
+        project = self.store.project(key)
+        if project["kind"] not in ("matches", "map") or which >= len(project["sources"]):
+            raise Refused(404, "the project has no such image.")
+        source = project["sources"][which]
+        if source["kind"] not in ("image", "table"):
+            raise Refused(404, f"{source['name']} is no image.")
+        folder = self.store.source_folder(source["id"])
+        for suffix in (".jpg", ".png"):
+            if (known := folder / f".shown-{project['kind']}{suffix}").exists():
+                return known
+        out = str(folder / f".shown-{project['kind']}.jpg")
+        made = self.helpers.ask("image", path=source["path"], kind=project["kind"], out=out)
+        return Path(made)
+
+    def source_file(self, key: str, which: int) -> tuple[Path, str]:
+        sources = self.store.project(key)["sources"]
+        if which >= len(sources):
+            raise Refused(404, f"the project has {len(sources)} files.")
+        path = Path(sources[which]["path"])
+        if not path.is_file():
+            raise Refused(404, f"{path.name} is not there any more.")
+        return path, sources[which]["name"]
+
+    def marks(self, key: str, job: str | None, threshold: float | None) -> dict[str, Any]:
+        """The marks of a project; precision and recall, if there is a result to judge."""
+        project = self.store.project(key)
+        marks = project["marks"]
+        done = [each["id"] for each in project["jobs"]
+                if each["kind"] in ("detect", "score") and each["state"] == "done"]  # fmt: skip
+        if job is None and not done:
+            return {**marks, "job": None, "precision": None, "recall": None, "counts": None}
+        chosen = self.finished(job or done[-1])
+        arrays = self.arrays(chosen["id"])
+        if "rows" not in arrays:
+            return {**marks, "job": None, "precision": None, "recall": None, "counts": None}
+        if threshold is None:
+            threshold = float(self.result_of(chosen)["summary"]["threshold"])
+        return {**marks, "job": chosen["id"], **judged(marks, arrays, threshold)}
+
     # Jobs.
 
     def start(self, key: str, kind: JobKind, settings: Settings) -> dict[str, Any]:
@@ -216,11 +260,66 @@ class Studio:
     def result(self, key: str) -> dict[str, Any]:
         """The result of a job, with the command."""
         job = self.finished(key)
-        return {**self.result_of(job), "command": job["command"]}
+        found = {**self.result_of(job), "python": self._text(job, "script.py", None)}
+        if job["kind"] != "compare":
+            found["command"] = self._text(job, "command.sh", None).splitlines()[1]
+        return found
+
+    def explain(self, key: str, row: int) -> dict[str, Any]:
+        """Why a row is anomalous, or not."""
+        job = self.finished(key)
+        result = self.result_of(job)
+        if "runs" in result or "defects" in result or job["kind"] in ("compare", "suggest"):
+            raise Refused(422, "rows of windows are explained by the runs or defects they are in.")
+        folder = str(self.store.job_folder(job["id"]))
+        found: dict[str, Any] = self.helpers.ask(
+            "explain", folder=folder, row=row, points=result.get("points", []),
+            code=self.options.allow_code,
+        )  # fmt: skip
+        return found
+
+    def file(self, key: str, name: str, threshold: float | None) -> tuple[Path, str]:
+        """A file to take away, and its type."""
+        job = self.finished(key)
+        folder = self.store.job_folder(job["id"])
+        kind = _TYPES.get(Path(name).suffix, "application/octet-stream")
+        if name in ("command.sh", "script.py"):
+            place = folder / "files"
+            place.mkdir(exist_ok=True)
+            text = self._text(job, name, threshold)
+            (place / name).write_text(text)
+            return place / name, kind
+        self.store.check_space()
+        made = self.helpers.ask(
+            "file", folder=str(folder), name=name, threshold=threshold,
+            code=self.options.allow_code,
+        )  # fmt: skip
+        return Path(made), kind
+
+    def _text(self, job: dict[str, Any], name: str, threshold: float | None) -> str:
+        """The command, or the Python script, that repeats a job."""
+        spec = json.loads((self.store.job_folder(job["id"]) / "job.json").read_text())
+        if job["kind"] == "compare":
+            if name == "command.sh":
+                raise Refused(404, "a comparison is no command; script.py repeats it.")
+            other = self.finished(spec["other_id"])
+            return comparison_script(self._text(other, name, None), spec["seed"])
+        command = commands.to_repeat(spec["argv"], threshold)
+        if name == "command.sh":
+            return f"#!/bin/sh\n{command}\n"
+        args = parsed(spec["argv"])
+        return script_of(args, self.result_of(job)["told"], command, threshold)
 
     def arrays(self, key: str) -> Arrays:
         job = self.finished(key)
         return Arrays(self.store.job_folder(job["id"]) / "arrays")
+
+
+_TYPES = {
+    ".csv": "text/csv; charset=utf-8", ".html": "application/octet-stream",
+    ".svg": "application/octet-stream", ".png": "image/png", ".json": "application/json",
+    ".sh": "text/plain; charset=utf-8", ".py": "text/plain; charset=utf-8",
+}  # fmt: skip
 
 
 def public_source(source: dict[str, Any]) -> dict[str, Any]:
