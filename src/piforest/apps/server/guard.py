@@ -116,15 +116,15 @@ def _same(sent: str, expected: str) -> bool:
 
 def _token_in_address(scope: Message) -> str:
     query = scope.get("query_string", b"").decode("latin-1")
-    return parse_qs(query).get("token", [""])[0]
+    return str(parse_qs(query).get("token", [""])[0])
 
 
 def _cookie(header: str, name: str) -> str:
     try:
-        found = SimpleCookie(header).get(name)
+        found: Any = SimpleCookie(header).get(name)
     except CookieError:
         return ""
-    return "" if found is None else found.value
+    return "" if found is None else str(found.value)
 
 
 def _bounded(receive: Receive, most: int) -> Receive:

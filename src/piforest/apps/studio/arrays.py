@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 from ..server.guard import Refused
 
+_FILE = re.compile(r"\d{1,5}\.(npy|json)")
+
 
 class Arrays:
     """A folder of arrays, which any names may have: `index.json` has their files."""
@@ -18,9 +21,10 @@ class Arrays:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         index = folder / "index.json"
-        self._index: dict[str, dict[str, Any]] = (
-            json.loads(index.read_text()) if index.exists() else {}
-        )
+        self._index: dict[str, dict[str, Any]] = {}
+        if index.exists():
+            found = json.loads(index.read_text())
+            self._index = {name: each for name, each in found.items() if isinstance(each, dict)}
 
     def write(self, name: str, values: NDArray[Any]) -> None:
         """Store an array of numbers, little-endian."""
@@ -54,18 +58,28 @@ class Arrays:
 
     def read(self, name: str) -> NDArray[Any]:
         """An array of numbers, mapped from its file."""
-        found: NDArray[Any] = np.load(self.folder / self._entry(name)["file"], mmap_mode="r")
+        try:
+            found: NDArray[Any] = np.load(self.folder / self._entry(name)["file"], mmap_mode="r")
+        except (ValueError, OSError, TypeError, EOFError) as error:
+            raise Refused(422, f"the array {name!r} cannot be read: {error}") from None
+        if found.dtype.kind not in "biuf":
+            raise Refused(422, f"the array {name!r} holds no numbers.")
         return found
 
     def raw(self, name: str) -> tuple[bytes, str, list[int]]:
         """The bytes of an array, its type and its shape; of text, JSON."""
         entry = self._entry(name)
-        if entry["dtype"] == "json":
-            return (self.folder / entry["file"]).read_bytes(), "json", entry["shape"]
-        return self.read(name).tobytes(), entry["dtype"], entry["shape"]
+        if entry["file"].endswith(".json"):
+            content = (self.folder / entry["file"]).read_bytes()
+            return content, "json", [len(json.loads(content))]
+        values = self.read(name)
+        return values.tobytes(), values.dtype.str, list(values.shape)
 
     def _entry(self, name: str) -> dict[str, Any]:
         if name not in self._index:
             known = ", ".join(list(self._index)[:20])
             raise Refused(404, f"there is no array {name!r}; arrays: {known}.")
-        return self._index[name]
+        entry = self._index[name]
+        if not _FILE.fullmatch(str(entry.get("file"))):  # of a project file, perhaps a stranger's
+            raise Refused(422, f"the array {name!r} cannot be read.")
+        return entry

@@ -26,7 +26,7 @@ _KNOWN: dict[str, set[str]] = {
     "matches": _GLOBAL | {"features", "ratio", "pair", "roles"},
     "surface": _DETECTOR | {"window"},
     "series": _TABLE | _DETECTOR | {"window", "reference"},
-    "score": {"roles", "missing", "dates", "threshold_rule", "job", "source", "folder"},
+    "score": {"roles", "missing", "dates", "threshold_rule", "job", "source"},
 }
 _SERIES = "series"
 
@@ -100,6 +100,22 @@ def to_repeat(words: Sequence[str], threshold: float | None = None) -> str:
     has_rows = any(each.startswith(("--out=", "--scores=")) for each in words)
     more = [] if has_rows or words[0] == "suggest" else ["--out=rows.csv"]
     return shown([*with_threshold(words, threshold), *more])
+
+
+def files_of(words: Sequence[str] | None) -> list[str]:
+    """Names of the files that a result can give; words: of its command, None for a comparison."""
+    texts = ["command.sh", "script.py"]
+    if words is None:
+        return texts[1:]
+    written = [each.partition("=")[2] for each in words
+               if each.startswith(("--out=", "--table=", "--scores=", "--plot="))]  # fmt: skip
+    if written or words[0] == "suggest":
+        return [*written, *texts]
+    if words[0] == "score":
+        return ["rows.csv", "rows.parquet", *texts]
+    more = ["surfaces.json", "rows.ply"] if words[0] == "cloud" else []
+    return ["rows.csv", "rows.parquet", *more, "report.html", "picture.svg", "picture.png", MODEL,
+            *texts]  # fmt: skip
 
 
 def _check_known(command: str, settings: Settings) -> None:

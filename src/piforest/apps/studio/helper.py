@@ -30,10 +30,10 @@ class Helper:
         self._child: subprocess.Popen[bytes] | None = None
         self._rest = b""
 
-    def ask(self, call: str, **given: Any) -> Any:
+    def ask(self, call: str, patience: float | None, given: dict[str, Any]) -> Any:
         """The answer of the child; `Refused` with its words, or about its end."""
         line = json.dumps({"call": call, "given": given}).encode() + b"\n"
-        answer = self._answered(line)
+        answer = self._answered(line, patience or self.patience)
         if answer is None:
             self.end()
             raise Refused(
@@ -44,19 +44,19 @@ class Helper:
             raise Refused(answer["status"], answer["error"])
         return answer["result"]
 
-    def _answered(self, line: bytes) -> dict[str, Any] | None:
+    def _answered(self, line: bytes, patience: float) -> dict[str, Any] | None:
         child = self._started()
         assert child.stdin is not None
         try:
             child.stdin.write(line)
             child.stdin.flush()
-            return dict(json.loads(self._line(child)))
+            return dict(json.loads(self._line(child, patience)))
         except (OSError, ValueError, TimeoutError):
             return None
 
-    def _line(self, child: subprocess.Popen[bytes]) -> bytes:
+    def _line(self, child: subprocess.Popen[bytes], patience: float) -> bytes:
         assert child.stdout is not None
-        deadline = time.monotonic() + self.patience
+        deadline = time.monotonic() + patience
         while b"\n" not in self._rest:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([child.stdout], [], [], left)[0]:
@@ -101,13 +101,13 @@ class Helpers:
             self._free.put(each)
         self._closed = False
 
-    def ask(self, call: str, **given: Any) -> Any:
-        """Ask a child; may be called from any thread."""
+    def ask(self, call: str, *, patience: float | None = None, **given: Any) -> Any:
+        """Ask a child; may be called from any thread. patience: seconds to wait for the answer."""
         helper = self._free.get()
         try:
             if self._closed:
                 raise Refused(503, "Studio is ending.")
-            return helper.ask(call, **given)
+            return helper.ask(call, patience, given)
         finally:
             self._free.put(helper)
 

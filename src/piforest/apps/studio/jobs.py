@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..server.guard import Refused
 from .commands import FAMILY_FILE
@@ -46,6 +46,17 @@ class JobLimits:
     at_once: int = 2
 
 
+class Made(NamedTuple):
+    """What a worker needs."""
+
+    spec: dict[str, Any]
+    """for `job.json`: the command, or what to compare"""
+    inputs: dict[str, str]
+    """names in the folder of the command, to files"""
+    texts: dict[str, str]
+    """names of files, to what is in them"""
+
+
 class Jobs:
     """The jobs of a store. A thread starts them, looks after them and notes how they end."""
 
@@ -62,25 +73,28 @@ class Jobs:
 
     # For requests.
 
-    def add(self, project: str, kind: str, settings: dict[str, Any], spec: dict[str, Any],
-            inputs: dict[str, str], texts: dict[str, str]) -> str:  # fmt: skip
-        """Put a job into the queue. spec: for the worker; inputs: names in its folder to files;
-        texts: names of files to what is in them."""
+    def add(self, project: str, kind: str, settings: dict[str, Any], made: Made,
+            state: str = "queued") -> str:  # fmt: skip
+        """Put a job into the queue, or, if its results are known, beside it as done."""
         self.store.check_space()
-        key = self.store.add_job(project, kind, settings, spec.get("command", ""))
-        folder = self.store.job_folder(key)
-        run = folder / "run"
-        run.mkdir(parents=True, mode=0o700)
-        for name, target in inputs.items():
-            (run / name).symlink_to(target)
-        for name, text in texts.items():
-            (run / name).write_text(text)
-        write_json(folder / "job.json", {
-            **spec, "kind": kind, "settings": settings, "memory_mb": self.limits.memory_mb,
-            "timeout": self.limits.timeout,
-        })  # fmt: skip
+        key = self.store.new_id()
+        self._lay_out(self.store.job_folder(key), kind, settings, made)
+        self.store.add_job(key, project, kind, state, settings, made.spec.get("command", ""))
         self._changed.set()
         return key
+
+    def _lay_out(self, folder: Path, kind: str, settings: dict[str, Any], made: Made) -> None:
+        """The folder of a job, before anybody hears of it."""
+        run = folder / "run"
+        run.mkdir(parents=True, mode=0o700)
+        for name, target in made.inputs.items():
+            (run / name).symlink_to(target)
+        for name, text in made.texts.items():
+            (run / name).write_text(text)
+        write_json(folder / "job.json", {
+            **made.spec, "kind": kind, "settings": settings, "memory_mb": self.limits.memory_mb,
+            "timeout": self.limits.timeout,
+        })  # fmt: skip
 
     def restart(self, key: str) -> None:
         """Run a job again that was interrupted, cancelled or failed."""

@@ -61,4 +61,5 @@ def _grey(path: str) -> Pixels:
     values = read_map(path)
     low, high = np.nanpercentile(values, [1, 99])
     scaled = np.clip((values - low) / (high - low if high > low else 1.0), 0, 1)
-    return np.nan_to_num(scaled * 254 + 1, nan=0).astype(np.uint8)
+    grey: Pixels = np.nan_to_num(scaled * 254 + 1, nan=0).astype(np.uint8)
+    return grey

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...assignment import Assignment
 from .arrays import Arrays
-from .results import false_alarms, shown_rows, write_columns, write_scores
+from .results import false_alarms, shown_rows, write_columns, write_nearest, write_scores
 from .running import Keeper
 
 
@@ -34,6 +34,7 @@ def of_scores(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     write_scores(arrays, scores[shown], rows[shown], _assigned(blocks), shown)
     thresholds = threshold_table(scores, summary["threshold"])
     structures = getattr(detector, "structures_", [])
+    write_nearest(arrays, X[shown], structures)
     outlines = outline_data(structures, X)
     flagged, n = summary["anomalies"], len(scores)
     used = summary["columns"]

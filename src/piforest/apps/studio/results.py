@@ -65,7 +65,6 @@ def shown_rows(scores: Floats) -> Ints:
 
 def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     """Of `detect`, `cloud` and `matches`: the view of the report, with arrays apart."""
-    from ...assignment import nearest_structures
     from ...report.axes import law_of
     from ...report.content import build_content
     from ...report.payload import distance_unit, outline_data, threshold_table, view_of
@@ -85,10 +84,7 @@ def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     for k in range(points.X.shape[1]):
         arrays.write(f"point:{k}", points.X[shown, k])
     write_scores(arrays, found.scores[shown], points.rows[shown], found.assigned, shown)
-    if content.structures:
-        # Whatever the threshold: the page moves it.
-        nearest, _ = nearest_structures(points.X[shown], content.structures)
-        arrays.write("nearest", nearest.astype(np.int32))
+    write_nearest(arrays, points.X[shown], content.structures)
     thresholds = threshold_table(found.scores, content.threshold)
     return {
         "headline": headline(keeper, content),
@@ -136,6 +132,14 @@ def write_scores(
     arrays.write("distance", distances.astype(np.float32))
     if assigned.pieces is not None:
         arrays.write("piece", np.asarray(assigned.pieces[shown], np.int32))
+
+
+def write_nearest(arrays: Arrays, X: Floats, structures: Any) -> None:
+    """The nearest structure of each row, whatever the threshold: the page moves it."""
+    from ...assignment import nearest_structures
+
+    if structures:
+        arrays.write("nearest", nearest_structures(X, structures)[0].astype(np.int32))
 
 
 def headline(keeper: Keeper, content: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 
-from . import examples
-from .settings import ExampleBody, Marks, NewProject, PathBody, ProjectChange, as_json
+from . import examples, projectfile
+from .settings import ExampleBody, Marks, NewProject, OpenProject, PathBody, ProjectChange, as_json
 from .studio import Studio, public_source
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
@@ -60,6 +60,16 @@ def _add_projects(api: APIRouter, studio: Studio) -> None:
     def new(body: NewProject) -> dict[str, Any]:
         return studio.new_project(body)
 
+    @api.post("/projects/open", summary="Open an uploaded project file")
+    def open_project(body: OpenProject) -> dict[str, Any]:
+        return studio.project(projectfile.open_file(studio, body.source))
+
+    @api.get("/projects/{key}/file", summary="The project as one file, which opens again",
+             response_class=FileResponse)  # fmt: skip
+    def whole(key: Key) -> Response:
+        path = projectfile.write_file(studio, key)
+        return FileResponse(path, media_type="application/zip", filename=path.name)
+
     @api.get("/projects/{key}", summary="A project")
     def project(key: Key) -> dict[str, Any]:
         return studio.project(key)
@@ -93,7 +103,7 @@ def _add_contents(api: APIRouter, studio: Studio) -> None:
     @api.put("/projects/{key}/marks", summary="Rows that are surely normal or anomalous")
     def mark(key: Key, body: Marks) -> dict[str, Any]:
         studio.store.change_project(key, {"marks": body.model_dump()})
-        return studio.marks(key, None, None)
+        return studio.results.marks(key, None, None)
 
     @api.get("/projects/{key}/marks", summary="The marks, with precision and recall")
     def marks(
@@ -101,4 +111,4 @@ def _add_contents(api: APIRouter, studio: Studio) -> None:
         job: Annotated[str | None, Query(pattern="^[0-9a-f]{16}$")] = None,
         threshold: Annotated[float | None, Query(allow_inf_nan=False)] = None,
     ) -> dict[str, Any]:
-        return studio.marks(key, job, threshold)
+        return studio.results.marks(key, job, threshold)

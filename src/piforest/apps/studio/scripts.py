@@ -16,8 +16,13 @@ def script_of(
     from ... import __version__
 
     lines = list(_WRITERS[args.command](args, told, threshold))
-    head = _HEAD.format(version=__version__, command=command.replace("\\", "\\\\"))
+    head = _HEAD.format(version=__version__, command=_quoted(command))
     return head + "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Text that cannot end a docstring: names of files and columns may hold anything."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def comparison_script(detection: str, seed: int) -> str:
@@ -39,12 +44,14 @@ def _families(told: dict[str, Any], args: argparse.Namespace) -> str:
     if getattr(args, "functions", None) is not None:
         return "family"
     texts = [
-        f"get_family({each['name']!r}"
-        + "".join(f", {name}={value!r}" for name, value in each["options"].items())
-        + ")"
+        f"get_family({each['name']!r}{', ' * bool(each['options'])}{_arguments(each['options'])})"
         for each in told["families"]
     ]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _arguments(options: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
 def _detector(args: argparse.Namespace, told: dict[str, Any], sampler: str) -> Iterator[str]:
@@ -208,7 +215,7 @@ def _matches(
         yield "from piforest.io.matches import open_matches"
         yield ""
         yield f"file = open_matches({files[0]!r})"
-        yield f"options = PairOptions({told['options']})"
+        yield f"options = PairOptions({_arguments(told['options'])})"
         yield "results = list(run_pairs(file, file.pairs(), options, n_jobs=1))"
         yield "scores = [each.scores for each in results]"
         return

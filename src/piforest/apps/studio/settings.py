@@ -75,8 +75,6 @@ class Settings(_Body):
     """of compare: the detection to compare with; of score: the one whose model scores"""
     source: Key | None = None
     """of score: the file to score"""
-    folder: Name | None = None
-    """of score: a folder of files to score, by path"""
 
 
 class NewJob(_Body):
@@ -86,12 +84,25 @@ class NewJob(_Body):
     settings: Settings = Settings()
 
 
+class FolderJobs(_Body):
+    """The files of a folder to score, by path; settings as of score."""
+
+    folder: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
+    settings: Settings = Settings()
+
+
 class NewProject(_Body):
     """A project of one source, or of two images."""
 
     sources: Annotated[list[Key], Field(min_length=1, max_length=3)]
     name: Name | None = None
     kind: ProjectKind | None = None
+
+
+class OpenProject(_Body):
+    """A project file that was uploaded."""
+
+    source: Key
 
 
 class ProjectChange(_Body):

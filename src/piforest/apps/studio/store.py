@@ -2,6 +2,7 @@
 
 HOME/studio.sqlite
 HOME/sources/ID/NAME    a file that was uploaded, or an example
+HOME/archives/ID/       a project as one file
 HOME/jobs/ID/           the job: its command, its state, its results
 """
 
@@ -141,6 +142,12 @@ class Store:
         )
         return {**project, "sources": sources, "jobs": jobs}
 
+    def project_folder(self, key: str) -> Path:
+        """Where the archive of a project is written."""
+        folder = self.home / "archives" / key
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
     def change_project(self, key: str, values: dict[str, Any]) -> None:
         self._one("projects", key, "project")
         if values:
@@ -158,6 +165,7 @@ class Store:
         project = self.project(key)
         with self._lock:
             self._write("DELETE FROM projects WHERE id = ?", [key])
+        shutil.rmtree(self.home / "archives" / key, ignore_errors=True)
         for job in project["jobs"]:
             shutil.rmtree(self.job_folder(job["id"]), ignore_errors=True)
         for source in project["sources"]:
@@ -166,13 +174,13 @@ class Store:
 
     # Jobs.
 
-    def add_job(self, project: str, kind: str, settings: dict[str, Any], command: str) -> str:
-        key = self.new_id()
+    def add_job(
+        self, key: str, project: str, kind: str, state: str, settings: dict[str, Any], command: str
+    ) -> None:
         self._insert("jobs", {
-            "id": key, "project": project, "kind": kind, "state": "queued", "settings": settings,
+            "id": key, "project": project, "kind": kind, "state": state, "settings": settings,
             "created": time.time(), "command": command, "warnings": [],
         })  # fmt: skip
-        return key
 
     def job(self, key: str) -> dict[str, Any]:
         return self._one("jobs", key, "job")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +9,15 @@ from typing import Any
 
 from ..server.guard import Refused
 from . import commands, examples
-from .arrays import Arrays
 from .helper import Helpers
-from .jobs import JobLimits, Jobs
-from .marking import judged
-from .running import parsed
-from .scripts import comparison_script, script_of
+from .jobs import JobLimits, Jobs, Made
+from .outcomes import Results
 from .settings import JobKind, NewProject, Settings, as_json, check_code
 from .sources import Sources, project_kind
 from .store import Store
+
+# Files of a folder that are scored at once.
+_MOST_FILES = 100
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,7 @@ class Studio:
         self.sources = Sources(self.store, options.folders, options.max_upload)
         self.jobs = Jobs(self.store, options.jobs)
         self.helpers = Helpers(options.jobs.memory_mb)
+        self.results = Results(self.store, self.helpers, options.allow_code)
         self._families: list[dict[str, Any]] | None = None
 
     def close(self) -> None:
@@ -145,36 +145,34 @@ class Studio:
             raise Refused(404, f"{path.name} is not there any more.")
         return path, sources[which]["name"]
 
-    def marks(self, key: str, job: str | None, threshold: float | None) -> dict[str, Any]:
-        """The marks of a project; precision and recall, if there is a result to judge."""
-        project = self.store.project(key)
-        marks = project["marks"]
-        done = [each["id"] for each in project["jobs"]
-                if each["kind"] in ("detect", "score") and each["state"] == "done"]  # fmt: skip
-        if job is None and not done:
-            return {**marks, "job": None, "precision": None, "recall": None, "counts": None}
-        chosen = self.finished(job or done[-1])
-        arrays = self.arrays(chosen["id"])
-        if "rows" not in arrays:
-            return {**marks, "job": None, "precision": None, "recall": None, "counts": None}
-        if threshold is None:
-            threshold = float(self.result_of(chosen)["summary"]["threshold"])
-        return {**marks, "job": chosen["id"], **judged(marks, arrays, threshold)}
-
     # Jobs.
 
     def start(self, key: str, kind: JobKind, settings: Settings) -> dict[str, Any]:
         """Put a job into the queue."""
-        project = self.store.project(key)
-        texts: dict[str, str] = {}
+        made = self.made(self.store.project(key), kind, settings)
         if settings.code is not None:
-            texts[commands.FAMILY_FILE] = self._checked(settings.code.source)
+            made.texts[commands.FAMILY_FILE] = self._checked(settings.code.source)
+        added = self.jobs.add(key, kind, as_json(settings), made)
+        return self.jobs.describe(self.store.job(added))
+
+    def made(self, project: dict[str, Any], kind: str, settings: Settings) -> Made:
+        """What the worker of a job needs."""
         if kind == "compare":
-            spec, inputs = self._comparison(project, settings), {}
-        else:
-            spec, inputs = self._command(project, kind, settings)
-        made = self.jobs.add(key, kind, as_json(settings), spec, inputs, texts)
-        return self.jobs.describe(self.store.job(made))
+            return Made(self._comparison(project, settings), {}, {})
+        return Made(*self._command(project, kind, settings), {})
+
+    def score_folder(self, key: str, folder: str, settings: Settings) -> list[dict[str, Any]]:
+        """One job for each table or scan in a folder."""
+        listing = self.sources.listing(folder)
+        paths = [each["path"] for each in listing["entries"] if each["kind"] in ("table", "scan")]
+        if not paths:
+            raise Refused(422, f"{folder} has no tables or scans.")
+        if len(paths) > _MOST_FILES or listing["more"]:
+            raise Refused(422, f"a folder may have at most {_MOST_FILES} files to score.")
+        self._model_of(self.store.project(key), settings)  # raises once, not for each file
+        added = [self.sources.by_path(path)["id"] for path in paths]
+        return [self.start(key, "score", settings.model_copy(update={"source": source}))
+                for source in added]  # fmt: skip
 
     def _checked(self, source: str) -> str:
         if not self.options.allow_code:
@@ -199,7 +197,8 @@ class Studio:
         files = []
         for name, source in zip(names, sources):
             if source["origin"] == "path":
-                files.append(source["path"])
+                # Once more: since it was chosen, a link may have changed.
+                files.append(str(self.sources.allowed(source["path"])))
             else:
                 inputs[name] = source["path"]
                 files.append(name)
@@ -220,13 +219,16 @@ class Studio:
             raise Refused(422, "source: name the file to score.")
         source = self.store.source(settings.source)
         self.store.add_part(project["id"], source["id"])
+        return [source], self._model_of(project, settings)
+
+    def _model_of(self, project: dict[str, Any], settings: Settings) -> str:
         if project["kind"] == "model":
-            return [source], project["sources"][0]["path"]
-        job = self.finished(settings.job or self._last(project))
+            return str(project["sources"][0]["path"])
+        job = self.results.finished(settings.job or self._last(project))
         model = self.store.job_folder(job["id"]) / "run" / commands.MODEL
         if not model.exists():
             raise Refused(422, "this detection has no model that scores other files.")
-        return [source], str(model)
+        return str(model)
 
     def _last(self, project: dict[str, Any]) -> str:
         done = [each["id"] for each in project["jobs"]
@@ -236,90 +238,13 @@ class Studio:
         return str(done[-1])
 
     def _comparison(self, project: dict[str, Any], settings: Settings) -> dict[str, Any]:
-        other = self.finished(settings.job or self._last(project))
-        result = self.result_of(other)
+        other = self.results.finished(settings.job or self._last(project))
+        result = self.results.content(other)
         if "points" not in result:
             raise Refused(422, "the comparison is for points and tables, not for windows.")
         folder = self.store.job_folder(other["id"])
         return {"other": str(folder), "other_id": other["id"], "columns": len(result["points"]),
                 "seed": settings.seed}  # fmt: skip
-
-    def finished(self, key: str) -> dict[str, Any]:
-        """A job that is done."""
-        job = self.store.job(key)
-        if job["state"] != "done":
-            why = f": {job['error']}" if job["error"] else ""
-            raise Refused(409, f"the job is {job['state']}, it has no result{why}")
-        return job
-
-    def result_of(self, job: dict[str, Any]) -> dict[str, Any]:
-        folder = self.store.job_folder(job["id"])
-        found: dict[str, Any] = json.loads((folder / "result.json").read_text())
-        return found
-
-    def result(self, key: str) -> dict[str, Any]:
-        """The result of a job, with the command."""
-        job = self.finished(key)
-        found = {**self.result_of(job), "python": self._text(job, "script.py", None)}
-        if job["kind"] != "compare":
-            found["command"] = self._text(job, "command.sh", None).splitlines()[1]
-        return found
-
-    def explain(self, key: str, row: int) -> dict[str, Any]:
-        """Why a row is anomalous, or not."""
-        job = self.finished(key)
-        result = self.result_of(job)
-        if "runs" in result or "defects" in result or job["kind"] in ("compare", "suggest"):
-            raise Refused(422, "rows of windows are explained by the runs or defects they are in.")
-        folder = str(self.store.job_folder(job["id"]))
-        found: dict[str, Any] = self.helpers.ask(
-            "explain", folder=folder, row=row, points=result.get("points", []),
-            code=self.options.allow_code,
-        )  # fmt: skip
-        return found
-
-    def file(self, key: str, name: str, threshold: float | None) -> tuple[Path, str]:
-        """A file to take away, and its type."""
-        job = self.finished(key)
-        folder = self.store.job_folder(job["id"])
-        kind = _TYPES.get(Path(name).suffix, "application/octet-stream")
-        if name in ("command.sh", "script.py"):
-            place = folder / "files"
-            place.mkdir(exist_ok=True)
-            text = self._text(job, name, threshold)
-            (place / name).write_text(text)
-            return place / name, kind
-        self.store.check_space()
-        made = self.helpers.ask(
-            "file", folder=str(folder), name=name, threshold=threshold,
-            code=self.options.allow_code,
-        )  # fmt: skip
-        return Path(made), kind
-
-    def _text(self, job: dict[str, Any], name: str, threshold: float | None) -> str:
-        """The command, or the Python script, that repeats a job."""
-        spec = json.loads((self.store.job_folder(job["id"]) / "job.json").read_text())
-        if job["kind"] == "compare":
-            if name == "command.sh":
-                raise Refused(404, "a comparison is no command; script.py repeats it.")
-            other = self.finished(spec["other_id"])
-            return comparison_script(self._text(other, name, None), spec["seed"])
-        command = commands.to_repeat(spec["argv"], threshold)
-        if name == "command.sh":
-            return f"#!/bin/sh\n{command}\n"
-        args = parsed(spec["argv"])
-        return script_of(args, self.result_of(job)["told"], command, threshold)
-
-    def arrays(self, key: str) -> Arrays:
-        job = self.finished(key)
-        return Arrays(self.store.job_folder(job["id"]) / "arrays")
-
-
-_TYPES = {
-    ".csv": "text/csv; charset=utf-8", ".html": "application/octet-stream",
-    ".svg": "application/octet-stream", ".png": "image/png", ".json": "application/json",
-    ".sh": "text/plain; charset=utf-8", ".py": "text/plain; charset=utf-8",
-}  # fmt: skip
 
 
 def public_source(source: dict[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from .running import Keeper
+
+_Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w{0,60}$")]
+_Value = bool | int | float | str | None
+_Values = _Value | list[_Value] | list[list[_Value]]
+
+
+class ToldFamily(BaseModel):
+    """A family by its name and the options that are not the default ones."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    options: dict[_Identifier, _Values] = {}
+
+
+class Told(BaseModel):
+    """What `told_by` gives, checked: it becomes part of a script, so names must be names."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    columns: Annotated[list[str], Field(max_length=100_000)] = []
+    families: list[ToldFamily] = []
+    many: bool = False
+    options: dict[_Identifier, _Values] = {}
+    normals: str = ""
+    viewpoint: list[float] | None = None
 
 
 def told_by(keeper: Keeper) -> dict[str, Any]:
@@ -14,7 +43,7 @@ def told_by(keeper: Keeper) -> dict[str, Any]:
     if "pairs" in found:
         from ..cli._match_pairs import pair_options
 
-        return {"many": True, "options": _call(pair_options(args))}
+        return {"many": True, "options": _changed(pair_options(args))}
     if keeper.blocks:
         return {"columns": keeper.summary["columns"]}
     if "series" in found:
@@ -39,24 +68,15 @@ def _given(args: Any) -> list[dict[str, Any]]:
     return [_family(each) for each in families_from(args)]
 
 
-def _call(options: Any) -> str:
-    """The arguments of a dataclass that are not the default ones."""
-    from dataclasses import fields
-
-    return ", ".join(
-        f"{each.name}={getattr(options, each.name)!r}"
-        for each in fields(options)
-        if getattr(options, each.name) != each.default
-    )
-
-
 def _family(family: Any) -> dict[str, Any]:
     """A family by its name and the options that are not the default ones."""
-    from dataclasses import fields, is_dataclass
+    return {"name": family.name, "options": _changed(family)}
 
-    changed = {
-        each.name: getattr(family, each.name)
-        for each in (fields(family) if is_dataclass(family) else ())
-        if getattr(family, each.name) != each.default
+
+def _changed(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are not the default ones."""
+    return {
+        each.name: getattr(value, each.name)
+        for each in (fields(value) if is_dataclass(value) else ())
+        if getattr(value, each.name) != each.default
     }
-    return {"name": family.name, "options": changed}
