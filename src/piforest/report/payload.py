@@ -28,8 +28,16 @@ _STEPS = 1000
 
 def payload(content: Content, source: str) -> str:
     """JSON without characters that are markup in HTML."""
+    text = json.dumps(
+        payload_data(content, source), ensure_ascii=True, separators=(",", ":"), allow_nan=False
+    )
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def payload_data(content: Content, source: str) -> dict[str, Any]:
+    """The data of a view; arrays in base64."""
     law = law_of(content)
-    data = {
+    return {
         "total": len(content.X),
         "noun": content.noun,
         "columns": [column(k, v[content.shown]) for k, v in content.columns.items()],
@@ -46,8 +54,6 @@ def payload(content: Content, source: str) -> str:
         "reach": REACH,
         **nearest_of(content),
     }
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def threshold_table(scores: Floats, threshold: float) -> dict[str, Any]:

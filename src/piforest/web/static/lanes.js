@@ -6,10 +6,10 @@ import { clipped, digitsFor, short } from "./format.js";
 import { isFlagged, isShown } from "./state.js";
 
 const MOST_LANES = 8;
-const NAME = 110;
+const NAME = 124;
 
 const channelsOf = ({ data }) => data.seen.slice(0, MOST_LANES);
-const timeColumn = ({ data }) => data.drawable[data.view.time] ?? null;
+const timeColumn = ({ data }) => data.time ?? null;
 
 // Where the time of a row lies; the lanes zoom and pan along the time alone.
 function timeScale(plot) {
@@ -91,7 +91,7 @@ function drawLane(plot, each, lane, xs) {
   pen.textBaseline = "middle";
   pen.font = "600 12px system-ui, sans-serif";
   pen.fillStyle = colours.ink;
-  pen.fillText(clipped(each.name, 16), frame.left + 4, (lane.top + lane.bottom) / 2 - 7);
+  pen.fillText(clipped(each.name, 15), frame.left + 4, (lane.top + lane.bottom) / 2 - 7);
   pen.font = "11px system-ui, sans-serif";
   pen.fillStyle = colours.dim;
   const digits = digitsFor(lane.low, lane.high, 3);
@@ -135,7 +135,9 @@ function nameTimes(plot, scale, frame) {
   [["left", left, from], ["center", (left + frame.right) / 2, (from + to) / 2], ["right", frame.right - 4, to]].forEach(
     ([align, x, value]) => {
       pen.textAlign = align;
-      pen.fillText(short(value, digits), x, frame.bottom);
+      // Half of the last digit that is shown is no time.
+      const shown = Math.abs(value) < (to - from) / 1e4 ? 0 : value;
+      pen.fillText(short(shown, digits), x, frame.bottom);
     },
   );
   pen.textAlign = "left";

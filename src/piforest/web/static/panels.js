@@ -16,7 +16,7 @@ function imageSizes({ data, state }) {
       return [Math.min(...found.map(([low]) => low)), Math.max(...found.map(([, high]) => high))];
     };
     const [left, right] = range(0), [top, bottom] = range(1);
-    const margin = 0.03 * Math.max(right - left, bottom - top);
+    const margin = (state.mode === "map" ? 0.004 : 0.03) * Math.max(right - left, bottom - top);
     return [left - margin, top - margin, right - left + 2 * margin, bottom - top + 2 * margin];
   });
 }

@@ -83,7 +83,7 @@ export const updateStyles = (plot) => BY_COLOUR[plot.state.colour](plot);
 
 function chip(shape, colour, text) {
   const mark = element("span", { class: `chip ${shape}`, "aria-hidden": "true" });
-  mark.style.background = colour;
+  if (colour) mark.style.background = colour;
   return element("span", { class: "entry" }, mark, text);
 }
 
@@ -103,7 +103,10 @@ function legendEntries(plot) {
   if (state.colour === "distance") {
     return [ramp(plot, "on its nearest structure", `${rounded(FAR)} half-widths away or more`)];
   }
-  if (state.colour === "label") return [chip("dot", colours.kept, "kept"), anomaly];
+  if (state.colour === "label") {
+    const kept = state.mode === "map" ? chip("ramp grey", "", "kept, by value") : chip("dot", colours.kept, "kept");
+    return [kept, anomaly];
+  }
   const shown = state.structures.map((on, k) => on && chip("dot", colours.structures[k % 6], structureName(plot, k)));
   return [...shown.filter(Boolean), chip("dot", colours.dim, "kept, no structure"), anomaly];
 }

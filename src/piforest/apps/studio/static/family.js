@@ -1,27 +1,14 @@
 // The family of structures: proposals with their evidence, a choice by hand, code, settings.
 
 import { button, element } from "../web/dom.js";
-import { get, post } from "./api.js";
+import { array, get, post } from "./api.js";
 import { saveSettings } from "./columns.js";
-import { familyPicture } from "./pictures.js";
+import { familyPicture, rowsPicture } from "./pictures.js";
 import { settingsCard } from "./settings.js";
 import { card, field, input, note, say, trying } from "./ui.js";
 import { isOver, watched } from "./watch.js";
 
 const spoken = (name) => name.replaceAll("_", " ");
-
-// "polynomial (degree=3) + line" as settings.
-function parsed(text) {
-  const parts = text.split(" + ").map((part) => part.match(/^(\w+)(?: \((.*)\))?$/));
-  const options = {};
-  for (const part of parts) {
-    for (const given of part?.[2]?.split(", ") ?? []) {
-      const [name, value] = given.split("=");
-      options[name] = { True: true, False: false }[value] ?? (Number.isNaN(Number(value)) ? value : Number(value));
-    }
-  }
-  return { families: parts.map((part) => part[1]), options };
-}
 
 const isChosen = (project, families, options) =>
   JSON.stringify(project.settings.families ?? "auto") === JSON.stringify(families)
@@ -32,18 +19,31 @@ async function choose(project, families, options = {}) {
   say(families === "auto" ? "The family with the most evidence is used." : `Chosen: ${families.map(spoken).join(" and ")}.`);
 }
 
-function proposalList(project, result, chosen) {
+function proposalList(project, result, pictures, chosen) {
   const most = Math.max(...result.proposals.map((each) => each.evidence), 1);
-  return element("ul", { class: "proposals" }, ...result.proposals.map((each) => {
-    const { families, options } = parsed(each.family);
+  const automatic = input("radio", "auto", () => trying(() => choose(project, "auto").then(chosen)), { name: "family" });
+  automatic.checked = isChosen(project, "auto", {}) && !project.settings.code;
+  const first = element("li", { class: "automatic" }, element("label", { class: "proposal" }, automatic,
+    element("span", { class: "words" }, element("b", {}, "The best of these"), element("small", {}, "Families are compared again in the run."))));
+  return element("ul", { class: "proposals" }, first, ...result.proposals.map((each, k) => {
+    const { families, options } = each.settings;
     const radio = input("radio", each.family, () => trying(() => choose(project, families, options).then(chosen)), { name: "family" });
     radio.checked = isChosen(project, families, options);
     const bar = element("span", { class: "evidence", "aria-hidden": "true" });
     bar.style.width = `${Math.max(1, (100 * each.evidence) / most)}%`;
-    return element("li", {}, element("label", { class: "proposal" }, radio, familyPicture(families[0]),
+    return element("li", {}, element("label", { class: "proposal" }, radio, pictures[k] ?? familyPicture(families[0]),
       element("span", { class: "words" }, element("b", {}, spoken(each.family)), element("span", { class: "track" }, bar),
         element("small", {}, `${each.sentence} Evidence ${Math.round(each.evidence)}.`))));
   }));
+}
+
+// The rows that were compared, by whether each follows a structure of a proposal.
+async function proposalPictures(job, result) {
+  const has = new Set(result.arrays.map((each) => each.name));
+  const count = [0, 1, 2, 3, 4, 5].filter((k) => has.has(`point:${k}`)).length;
+  const points = await Promise.all(Array.from({ length: count }, (_, k) => array(job, `point:${k}`)));
+  return Promise.all(result.proposals.map(async (_, k) =>
+    (has.has(`proposal:${k}`) && count > 1 ? rowsPicture(points, await array(job, `proposal:${k}`), result.view.mode) : null)));
 }
 
 // The comparison of families for the roles that are chosen now.
@@ -59,8 +59,8 @@ function proposalsCard(context, redraw) {
       return;
     }
     const result = await get(`/jobs/${job.id}/result`);
-    const found = result.proposals?.length ? proposalList(project, result, redraw) : note(result.reason ?? "No family stands out from chance.");
-    place.replaceChildren(note(result.reason ?? ""), found, note("Evidence is the shorter description of the rows, in nats: the more, the better. Small pictures show the kind of structure, not your rows."));
+    const found = result.proposals?.length ? proposalList(project, result, await proposalPictures(job.id, result), redraw) : note(result.reason ?? "No family stands out from chance.");
+    place.replaceChildren(note(result.reason ?? ""), found, note("Evidence is the shorter description of the rows, in nats: the more, the better. The pictures show your rows: those that follow a structure in blue."));
   });
   const start = () => trying(async () => {
     const kept = Object.fromEntries(Object.entries(project.settings).filter(([name]) => ["roles", "missing", "dates", "seed"].includes(name)));
@@ -75,17 +75,26 @@ function proposalsCard(context, redraw) {
   return made;
 }
 
-// Families that fit rows of this project.
-function fitting(project, families) {
+// Families that fit rows of this project; `count`: its columns, null if they are not known.
+function fitting(project, families, count) {
   const kinds = {
-    matches: ["matches"], pairs: ["matches"], map: ["table"], series: ["table", "points"],
-  }[project.kind];
-  return kinds ? families.filter((each) => kinds.includes(each.kind)) : families;
+    matches: ["matches", "segments"], pairs: ["matches"], map: ["table"], series: ["table", "points"],
+  }[project.kind] ?? ["points", "table", "oriented points", "segments", "matches"];
+  return families.filter((each) => kinds.includes(each.kind)
+    && (count === null || (each.columns === null ? each.least_columns <= count : each.columns === count)));
 }
 
-function choiceCard(project, families) {
-  const made = card("Choose or combine");
+// How many columns a run would take.
+async function columnCount(project) {
+  if (!["table", "scan"].includes(project.kind)) return null;
+  const { columns } = await get(`/projects/${project.id}/columns`);
+  return columns.filter((each) => ["coordinate", "target"].includes(each.role)).length;
+}
+
+function choiceCard(project, families, open) {
+  const made = element("details", { class: "card" }, element("summary", {}, "Choose or combine families by hand"));
   const chosen = new Set(Array.isArray(project.settings.families) ? project.settings.families : []);
+  made.open = open || chosen.size > 1;
   const options = { ...project.settings.options };
   const details = element("div", { class: "options" });
   const save = () => trying(() => choose(project, chosen.size ? [...chosen] : "auto", options));
@@ -108,7 +117,7 @@ function choiceCard(project, families) {
       save();
     }, { "data-family": each.name });
     return element("li", {}, element("label", { class: "proposal" }, box, familyPicture(each.name),
-      element("span", { class: "words" }, element("b", {}, spoken(each.name)), element("small", {}, `${each.sentence} Rows: ${each.row}.`))));
+      element("span", { class: "words" }, element("b", {}, spoken(each.name)), element("small", {}, `${each.sentence.replaceAll("`", "")} Rows: ${each.row}.`))));
   });
   showOptions();
   made.append(note("Without a choice, families are compared and the one with the most evidence is used."), details, element("ul", { class: "proposals small" }, ...boxes));
@@ -149,11 +158,11 @@ function codeCard(project) {
 export async function familyPage(context) {
   const { page, project, studio } = context;
   const proposes = ["table", "scan"].includes(project.kind) && !Object.values(project.settings.roles ?? {}).includes("time");
-  const families = fitting(project, studio.about.families);
+  const families = fitting(project, studio.about.families, await columnCount(project));
   const draw = () => {
-    const choice = choiceCard(project, families);
-    if (page.querySelector(".choice")) page.querySelector(".choice").replaceWith(choice);
+    const before = page.querySelector(".choice"), choice = choiceCard(project, families, before ? before.open : !proposes);
     choice.classList.add("choice");
+    before?.replaceWith(choice);
     return choice;
   };
   page.append(element("h1", {}, "What should the rows follow?"));

@@ -30,9 +30,11 @@ function showSteps(project, current) {
   $("project-name").textContent = project ? project.name : "";
   if (!project) return;
   const done = project.jobs.some((each) => each.kind === "detect" && each.state === "done");
+  const timed = Object.values(project.settings.roles ?? {}).includes("time");
+  const scores = ["table", "scan", "matches"].includes(project.kind) && !timed && !project.settings.local;
   const possible = (name) => {
     if (project.kind === "model") return ["score", "result", "take"].includes(name);
-    return done || !["result", "score", "take"].includes(name);
+    return (done && (name !== "score" || scores)) || !["result", "score", "take"].includes(name);
   };
   nav.replaceChildren(element("ol", {}, ...STEPS.map(([name, title], k) => {
     const text = name === "columns" && project.sources.every((each) => each.kind === "image") ? OF_IMAGES[project.kind] ?? title : title;

@@ -65,3 +65,37 @@ export const examplePicture = ({ name }) => drawing(...(EXAMPLES[name] ?? [[line
 
 // Families of matches are drawn as one image and its map.
 export const familyPicture = (name) => drawing(FAMILIES[name] ?? map, 5, 1234);
+
+const TURN = [-0.55, 0.42];
+
+// Rows from 0 to 1 on both sides of a picture: two columns, or three from the side.
+function flat(points, mode) {
+  const unit = points.map((values) => {
+    let low = Infinity, high = -Infinity;
+    for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    return (row) => (values[row] - low) / (high - low || 1);
+  });
+  if (mode !== "3d") return (row) => [unit[0](row), 1 - unit[mode === "2d" ? unit.length - 1 : 1](row)];
+  const [sinYaw, cosYaw, sinPitch, cosPitch] = TURN.flatMap((angle) => [Math.sin(angle), Math.cos(angle)]);
+  return (row) => {
+    const [u, v, w] = unit.slice(0, 3).map((each) => each(row) - 0.5);
+    const away = u * sinYaw + v * cosYaw;
+    return [0.5 + 0.7 * (u * cosYaw - v * sinYaw), 0.5 - 0.7 * (w * cosPitch + away * sinPitch)];
+  };
+}
+
+// labels: the structure of each row, -1 for none.
+export function rowsPicture(points, labels, mode) {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 264, height: 168, className: "picture rows" });
+  canvas.setAttribute("aria-hidden", "true");
+  const pen = canvas.getContext("2d"), place = flat(points, mode), style = getComputedStyle(document.documentElement);
+  for (const [name, follows, r] of [["--flagged", false, 2.6], ["--kept", true, 2.6]]) {
+    pen.fillStyle = style.getPropertyValue(name);
+    labels.forEach((label, row) => {
+      if (label >= 0 !== follows) return;
+      const [x, y] = place(row);
+      pen.fillRect(12 + 240 * x - r / 2, 12 + 144 * y - r / 2, r, r);
+    });
+  }
+  return canvas;
+}

@@ -13,7 +13,7 @@ import { keepThreshold, keptThreshold } from "./current.js";
 import { marksCard } from "./marks.js";
 import { pairsCard } from "./pairs.js";
 import { resultData } from "./resultdata.js";
-import { structuresCard } from "./structures.js";
+import { foundCard } from "./found.js";
 import { banner, card, field, note, select, trying } from "./ui.js";
 
 // Why the pinned row is anomalous, or not; asked when it is pinned.
@@ -78,15 +78,14 @@ function drawView(context, data, own) {
   place.replaceChildren(work);
   const plot = createFullPlot(document, data);
   studio.plot = plot;
-  window.plot = plot;
   if (own) {
-    startReasons(plot, job);
+    if (result.points) startReasons(plot, job);
     const kept = keptThreshold(job);
     if (kept !== null) setThreshold(plot, kept);
     plot.on((what) => what === "threshold" && keepThreshold(job, plot.state.threshold === data.thresholds.initial ? null : plot.state.threshold));
-    side.append(marksCard(plot, project, job));
+    if (data.view.mode !== "map") side.append(marksCard(plot, project, job));
     place.prepend(headline(result, plot));
-    place.append(structuresCard(plot, project));
+    place.append(foundCard(plot, project, result));
   }
   return plot;
 }

@@ -31,7 +31,7 @@ export function structuresCard(plot, project) {
     return [
       pick,
       input("text", each.name ?? "", (name) => rename(plot, project, k, name), { placeholder: structureName(plot, k), "aria-label": `Name of structure ${k}`, maxlength: "200", class: "name" }),
-      String(each.family ?? "").replaceAll("_", " "), whole(each.support ?? each.points ?? 0), short(each.sigma, 3),
+      String(each.family ?? "").replaceAll("_", " "), whole(each.members ?? 0), short(each.sigma, 3),
       element("span", { class: "code" }, each.equation ?? ""),
     ];
   });
