@@ -12,11 +12,9 @@ export function pairsCard(project, result) {
     const job = await post(`/projects/${project.id}/jobs`, { kind: "detect", settings: project.settings });
     location.hash = `#/p/${project.id}/run/${job.id}`;
   });
-  const rows = result.pairs.map((each) => {
-    const names = [each.first ?? each.images?.[0], each.second ?? each.images?.[1]];
-    return [
-      button(names.join(" – "), () => look(names), { class: "link" }), whole(each.matches ?? 0), whole(each.anomalies ?? 0),
-    ];
-  });
-  return card("Image pairs", note("A pair opens as a view of its matches."), table("Image pairs", ["Pair", "Matches", "Anomalies"], rows, [1, 2]));
+  const rows = result.pairs.map((each) => [
+    button(`${each.image1} – ${each.image2}`, () => look([each.image1, each.image2]), { class: "link" }),
+    whole(each.matches), whole(each.kept), whole(each.motions), each.note ?? "",
+  ]);
+  return card(result.headline, note("A pair opens as a view of its matches."), table("Image pairs", ["Pair", "Matches", "Kept", "Motions", "Note"], rows, [1, 2, 3]));
 }

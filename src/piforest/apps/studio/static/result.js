@@ -73,17 +73,17 @@ function drawView(context, data, own) {
   const { place, job, project, result, studio } = context;
   studio.plot?.remove();
   const { view, threshold, row } = viewCards(data);
-  const side = element("div", { class: "side" }, threshold, row);
-  const work = element("div", { class: `work ${data.view.mode === "3d" || data.view.mode === "2d" ? "" : "wide"}` }, view, side);
+  const main = element("div", {}, view), side = element("div", { class: "side" }, threshold, row);
+  const work = element("div", { class: `work ${data.view.mode === "3d" || data.view.mode === "2d" ? "" : "wide"}` }, main, side);
   place.replaceChildren(work);
   const plot = createFullPlot(document, data);
   studio.plot = plot;
   if (own) {
-    if (result.points) startReasons(plot, job);
+    if (result.points || result.runs) startReasons(plot, job);
     const kept = keptThreshold(job);
     if (kept !== null) setThreshold(plot, kept);
     plot.on((what) => what === "threshold" && keepThreshold(job, plot.state.threshold === data.thresholds.initial ? null : plot.state.threshold));
-    if (data.view.mode !== "map") side.append(marksCard(plot, project, job));
+    if (data.view.mode !== "map") (work.classList.contains("wide") ? side : main).append(marksCard(plot, project, job));
     place.prepend(headline(result, plot));
     place.append(foundCard(plot, project, result));
   }
