@@ -11,7 +11,7 @@ import pytest
 from piforest import PreferenceIsolationForest
 from piforest.datasets import make_lines
 from piforest.report import widget as module
-from report_pages import decoded, playwright_and_chromium
+from report_pages import decoded
 
 anywidget = pytest.importorskip("anywidget", reason="anywidget is not installed")
 
@@ -95,26 +95,22 @@ window.cleanup = render({{ model: window.model, el: document.getElementById("her
 
 
 @pytest.fixture(scope="module")
-def page(lines, tmp_path_factory):
+def page(browser, lines, tmp_path_factory):
     """A page with the widget, and its errors."""
     detector, X = lines
-    sync_playwright, chromium = playwright_and_chromium()
     view = detector.view(X)
     esm = str(view._esm).replace("export default { render };", "")
     values = {name: getattr(view, name) for name in ("data", "style", "threshold", "selection")}
     text = PAGE.format(esm=esm, values=json.dumps(values).replace("</", "<\\/"))
     path = tmp_path_factory.mktemp("widget") / "page.html"
     path.write_text(text)
-    with sync_playwright() as tool:
-        browser = tool.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        found, problems = browser.new_page(), []
-        found.on("pageerror", lambda error: problems.append(str(error)))
-        found.goto(path.as_uri())
-        yield found, problems
-        browser.close()
+    found, problems = browser.new_page(), []
+    found.on("pageerror", lambda error: problems.append(str(error)))
+    found.goto(path.as_uri())
+    yield found, problems
+    found.close()
 
 
-@pytest.mark.slow
 def test_the_threshold_goes_both_ways(page, lines):
     shown, problems = page
     detector, X = lines
@@ -132,7 +128,6 @@ def test_the_threshold_goes_both_ways(page, lines):
     assert problems == []
 
 
-@pytest.mark.slow
 def test_the_selection_goes_both_ways_by_rectangle_and_by_key(page, lines):
     shown, problems = page
     _, X = lines
@@ -154,7 +149,6 @@ def test_the_selection_goes_both_ways_by_rectangle_and_by_key(page, lines):
     assert problems == []
 
 
-@pytest.mark.slow
 def test_the_widget_is_dark_as_the_notebook_and_leaves_nothing_behind(page):
     shown, problems = page
     theme = "document.getElementById('here').firstChild.dataset.theme"

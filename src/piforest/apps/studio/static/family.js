@@ -55,7 +55,7 @@ function proposalsCard(context, redraw) {
     && JSON.stringify(job.settings.roles ?? {}) === JSON.stringify(project.settings.roles ?? {});
   const over = (job) => trying(async () => {
     if (job.state !== "done") {
-      place.replaceChildren(note(job.error ? `Families were not compared: ${job.error}` : "The comparison was cancelled."), again());
+      place.replaceChildren(note(job.state === "cancelled" ? "The comparison was cancelled." : `Families were not compared: ${job.error}`), again());
       return;
     }
     const result = await get(`/jobs/${job.id}/result`);
