@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from contextlib import contextmanager
 
 import numpy as np
 from fastapi.testclient import TestClient
 
-from piforest.apps.server.guard import Guard
+from piforest.apps.server.guard import Guard, Refused
 from piforest.apps.server.limits import Limits
+from piforest.apps.studio import worker
 from piforest.apps.studio.app import POLICY, make_app
-from piforest.apps.studio.jobs import JobLimits
+from piforest.apps.studio.helping import answer
+from piforest.apps.studio.jobs import JobLimits, Jobs
 from piforest.apps.studio.studio import Options, Studio
 
 TOKEN = "secret"
@@ -88,10 +92,45 @@ def options_for(home, folders=(), **more):
     return Options(home=home, folders=list(folders), jobs=limits, **more)
 
 
+class InlineJobs(Jobs):
+    """Jobs in the thread that looks after them: the same work without the start of a process."""
+
+    def _start(self, key):
+        folder, place, warnings = self.store.job_folder(key), os.getcwd(), []
+        self.store.change_job(key, state="running", started=time.time())
+        spec = json.loads((folder / "job.json").read_text())
+        try:
+            error = worker.work(folder, spec, warnings)
+        except Exception as problem:
+            error = repr(problem)
+        finally:
+            os.chdir(place)
+        worker.finish(folder, "done" if error is None else "failed", error, warnings=warnings)
+        self._note_end(key, None)
+
+
+class InlineHelpers:
+    """Questions about files, answered in this process."""
+
+    def ask(self, call, *, patience=None, **given):
+        place = os.getcwd()
+        try:
+            found = answer(json.dumps({"call": call, "given": given}).encode())
+        finally:
+            os.chdir(place)
+        if "error" in found:
+            raise Refused(found["status"], found["error"])
+        return json.loads(json.dumps(found["result"], allow_nan=False))
+
+    def close(self):
+        pass
+
+
 @contextmanager
-def studio_in(home, folders=(), **more):
-    """A Studio with a guard, and a client of it."""
-    studio = Studio(options_for(home, folders, **more))
+def studio_in(home, folders=(), inline=False, **more):
+    """A Studio with a guard, and a client of it. inline: without processes of its own."""
+    options = options_for(home, folders, **more)
+    studio = Studio(options, InlineJobs, InlineHelpers()) if inline else Studio(options)
     limits = Limits(
         TOKEN, max_bytes=4_000_000, larger={"/api/sources": studio.options.max_upload},
         command="piforest studio", cookie="piforest_8765", policy=POLICY,

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="piforest[studio] is not installed")
 from pydantic import ValidationError
 
+from piforest._random import Stream
 from piforest.apps import cli
 from piforest.apps.server.guard import Refused
 from piforest.apps.studio.commands import arguments, link_names, shown, to_repeat, with_threshold
+from piforest.apps.studio.diagnosing import chosen, with_actions
 from piforest.apps.studio.examples import EXAMPLES
 from piforest.apps.studio.scripts import script_of
 from piforest.apps.studio.settings import Settings, check_code
+from piforest.families import get_family
+from piforest.proposals.better import better_family
+from piforest.units import unequal_ranges
 
 
 def words(kind="detect", project="table", files=("a.csv",), **settings):
@@ -106,6 +114,35 @@ def test_code_is_looked_at_and_not_run():
     ]:
         with pytest.raises(ValueError, match=text):
             check_code(source)
+
+
+def test_findings_come_with_settings_that_help():
+    rng = np.random.default_rng(0)
+    t = rng.uniform(0, 2 * np.pi, 300)
+    X = np.column_stack([np.cos(t), np.sin(t)]) + rng.normal(0, 0.01, (300, 2))
+    line = get_family("line")
+    [better] = better_family(X, None, line, Stream(0))
+    wide = unequal_ranges([line], X * [1, 1000])
+    found = with_actions(
+        [asdict(better), {"code": "units_differ", "text": wide.text(None), "advice": wide.advice},
+         {"code": "no_structure", "text": "", "advice": ""},
+         {"code": "one_structure", "text": "", "advice": ""}],
+        {"families": ["line"]},
+    )  # fmt: skip
+    assert [each["action"] for each in found] == [
+        {"label": "Try circle", "settings": {"families": ["circle"], "options": {}}},
+        {"label": "Scale columns", "settings": {"scale_columns": True}},
+        {"label": "Compare families", "settings": {"families": "auto", "options": {}}},
+        None,
+    ]
+    for each in found[:3]:
+        Settings.model_validate(each["action"]["settings"])
+
+
+def test_the_name_of_a_proposal_is_settings():
+    assert chosen("polynomial (degree=3, extra=a) + line") == {
+        "families": ["polynomial", "line"], "options": {"degree": 3, "extra": "a"}
+    }  # fmt: skip
 
 
 def test_names_cannot_leave_the_text_of_a_script():

@@ -203,13 +203,11 @@ class Jobs:
                 self._signal(key, self._workers.get(key), signal.SIGKILL)
 
     def _end(self, key: str, worker: subprocess.Popen[bytes] | None) -> None:
-        self._signal(key, worker, signal.SIGTERM)
-        deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline and self._lives(key, worker):
-            time.sleep(0.02)
-        self._signal(key, worker, signal.SIGKILL)
-        if worker is not None:
-            worker.wait()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            self._signal(key, worker, number)
+            deadline = time.monotonic() + _PATIENCE
+            while self._lives(key, worker) and time.monotonic() < deadline:
+                time.sleep(0.02)
 
     def _lives(self, key: str, worker: subprocess.Popen[bytes] | None) -> bool:
         return is_alive(self.store.job_folder(key)) if worker is None else worker.poll() is None

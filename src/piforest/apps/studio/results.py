@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._random import Stream, choose
 from ...protocols import Floats, Ints
 from .arrays import Arrays
 from .diagnosing import with_actions
@@ -55,12 +54,9 @@ def write_result(folder: Path, spec: dict[str, Any], keeper: Keeper) -> None:
 
 def shown_rows(scores: Floats) -> Ints:
     """All rows; or the most anomalous ones and as many others, by seed."""
-    if len(scores) <= MOST_ROWS:
-        return np.arange(len(scores))
-    order = np.argsort(-scores, kind="stable")
-    top, rest = order[: MOST_ROWS // 2], np.sort(order[MOST_ROWS // 2 :])
-    picked = rest[choose(Stream(0).child("report"), len(rest), MOST_ROWS - len(top))]
-    return np.sort(np.concatenate([top, picked]))
+    from ...report.content import most_telling
+
+    return most_telling(scores, MOST_ROWS)
 
 
 def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:

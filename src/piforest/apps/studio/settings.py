@@ -152,9 +152,9 @@ def check_code(source: str) -> None:
         raise ValueError(f"the functions are not valid Python: {error}") from None
     functions = {each.name for each in tree.body if isinstance(each, ast.FunctionDef)}
     assigned = {
-        target.id
+        name.id
         for each in tree.body if isinstance(each, ast.Assign)
-        for target in each.targets if isinstance(target, ast.Name)
+        for target in each.targets for name in ast.walk(target) if isinstance(name, ast.Name)
     }  # fmt: skip
     for name in ("fit", "residuals"):
         if name not in functions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,17 @@ class Options:
 class Studio:
     """All that the page asks for. Methods may be called from any thread."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(
+        self,
+        options: Options,
+        make_jobs: Callable[[Store, JobLimits], Jobs] = Jobs,
+        helpers: Helpers | None = None,
+    ) -> None:
         self.options = options
         self.store = Store(options.home, options.max_home)
         self.sources = Sources(self.store, options.folders, options.max_upload)
-        self.jobs = Jobs(self.store, options.jobs)
-        self.helpers = Helpers(options.jobs.memory_mb)
+        self.jobs = make_jobs(self.store, options.jobs)
+        self.helpers = helpers or Helpers(options.jobs.memory_mb)
         self.results = Results(self.store, self.helpers, options.allow_code)
         self._families: list[dict[str, Any]] | None = None
 
@@ -189,7 +194,9 @@ class Studio:
         self, project: dict[str, Any], kind: str, settings: Settings
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """What the worker runs, and the files beside it."""
-        sources, model = project["sources"], None
+        # Further files of a project are those that were scored.
+        pair = project["kind"] == "matches" and project["sources"][0]["kind"] == "image"
+        sources, model = project["sources"][: 2 if pair else 1], None
         if kind == "score":
             sources, model = self._to_score(project, settings)
         inputs: dict[str, str] = {}
@@ -202,10 +209,6 @@ class Studio:
             else:
                 inputs[name] = source["path"]
                 files.append(name)
-        if kind != "score" and project["kind"] in ("table", "scan", "series", "map", "pairs"):
-            files = files[:1]
-        if project["kind"] == "matches" and kind != "score":
-            files = files[: 2 if sources[0]["kind"] == "image" else 1]
         if model is not None:
             inputs[commands.MODEL] = model
         argv = commands.arguments(kind, project["kind"], files, settings)

@@ -74,9 +74,10 @@ def _family(family: Any) -> dict[str, Any]:
 
 
 def _changed(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass that are not the default ones."""
-    return {
+    """The fields of a dataclass that are not the default ones; functions are in their file."""
+    found = {
         each.name: getattr(value, each.name)
         for each in (fields(value) if is_dataclass(value) else ())
         if getattr(value, each.name) != each.default
     }
+    return {name: each for name, each in found.items() if not callable(each)}

@@ -121,7 +121,7 @@ def run(folder: Path) -> int:
     warnings: list[str] = []
     try:
         with listening(status.tell):
-            error = _work(folder, spec, warnings)
+            error = work(folder, spec, warnings)
     except MemoryError:
         error = "not enough memory."
     except KeyboardInterrupt:
@@ -136,7 +136,7 @@ def run(folder: Path) -> int:
     return 0 if error is None else 1
 
 
-def _work(folder: Path, spec: dict[str, Any], warnings: list[str]) -> str | None:
+def work(folder: Path, spec: dict[str, Any], warnings: list[str]) -> str | None:
     """Run the command, and write what a page shows; the error in words, or None."""
     from . import comparing, running
 
