@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from ._kernels.jit import seconds_compiling
-
 T = TypeVar("T")
 Listener = Callable[[str, float | None], None]
 
@@ -41,6 +39,9 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        # Here, so that a command line that only tells its stages does not wait for numba.
+        from ._kernels.jit import seconds_compiling
+
         tell(name)
         start, before = time.perf_counter(), seconds_compiling()
         yield
