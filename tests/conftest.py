@@ -10,10 +10,11 @@ settings.load_profile("fixed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow are the examples in documents, and what needs a browser or a Dask cluster."""
+    """Slow are the examples in documents and docstrings, and what needs a browser or a cluster."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
-        if item.path.suffix == ".md" or {"browser", "cluster", "client"}.intersection(fixtures):
+        is_example = isinstance(item, pytest.DoctestItem)
+        if is_example or {"browser", "cluster", "client"}.intersection(fixtures):
             item.add_marker("slow")
 
 

@@ -135,6 +135,7 @@ def compare_with_naive(name, X, models, ladder, **naive_options):
     return found, table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 def test_bands_equal_the_naive_ones(name):
     family, X = get_family(name), on_one_model(name, 60)
@@ -152,6 +153,7 @@ def test_bands_equal_the_naive_ones(name):
     assert np.array_equal(table.counts, full.counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["line", "linear_regression", "homography", "vanishing_point"])
 @pytest.mark.parametrize("n_wide", [N_WIDE, len(WIDE_WIDTHS)])
 def test_wide_bands_equal_the_naive_ones(name, n_wide):

@@ -95,6 +95,18 @@ def test_an_uneven_line_has_no_end():
     assert find_bounds(model("line", [0, 0, 1, 0]), X, Stream(0)) is None
 
 
+def test_a_law_does_not_end_where_records_become_rare():
+    rng = np.random.default_rng(0)
+    x = np.exp(rng.normal(0, 1.0, 600))  # half of the cells hold few records
+    X = np.column_stack([x, 3 * x + rng.normal(0, 0.02, 600)])
+    rows = (np.zeros((1, 1), int), np.zeros((1, 2)), np.full(1, 0.03), np.ones(1))
+    family = get_family("linear_regression")
+    params = family.solve(np.array([[[0.0, 0.0], [1.0, 3.0]]]))[0][0]
+    assert find_bounds(ModelSet(family, params, *rows), X, Stream(0)) is None
+    X[x > 1.5, 1] = rng.uniform(0, 30, np.sum(x > 1.5))  # and here it does
+    assert find_bounds(ModelSet(family, params, *rows), X, Stream(0)) is not None
+
+
 def test_an_arc_is_bounded_across_the_start_of_its_chart():
     rng = np.random.default_rng(3)
     angle = rng.uniform(-0.8, 0.8, 150)

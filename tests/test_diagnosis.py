@@ -102,6 +102,7 @@ def test_exact_points_have_a_sigma_at_the_limit():
     assert codes(fitted(X)) == ["sigma_at_limit"]
 
 
+@pytest.mark.slow
 def test_a_given_sigma_is_contradicted_only_by_strong_evidence():
     with pytest.warns(UserWarning, match="look as if it were"):
         wrong = fitted(LINES, sigma=0.2)

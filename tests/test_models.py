@@ -77,6 +77,7 @@ def test_minimal_samples_are_gathered_in_bounded_memory(d, most):
     assert sum(Recorded.given) >= 40 * d * d * 8
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_bytes_of_a_chunk(monkeypatch):
     X = np.random.default_rng(0).normal(size=(30, 6))
     X[:20] = X[0]

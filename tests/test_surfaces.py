@@ -21,6 +21,7 @@ def found():
     return inspect_surface(dented(), random_state=0)
 
 
+@pytest.mark.slow
 def test_a_dent_is_the_largest_defect_with_its_box_and_depth(found):
     first = found.defects[0]
     left, top, right, bottom = first.box
@@ -30,12 +31,14 @@ def test_a_dent_is_the_largest_defect_with_its_box_and_depth(found):
     assert first.area == found.flagged[top:bottom, left:right].sum()
 
 
+@pytest.mark.slow
 def test_the_unit_of_the_map_does_not_matter(found):
     again = inspect_surface(dented() * 1024, random_state=0)
     assert (again.flagged == found.flagged).all()
     assert again.defects[0].depth == pytest.approx(1024 * found.defects[0].depth)
 
 
+@pytest.mark.slow
 def test_missing_pixels_have_no_score_and_are_not_flagged():
     values = dented()
     values[:5] = np.nan
@@ -47,6 +50,7 @@ def test_missing_pixels_have_no_score_and_are_not_flagged():
     assert np.isfinite(np.delete(result.scores[5:], 45, axis=0)).all()
 
 
+@pytest.mark.slow
 def test_a_step_scores_some_pixels_and_finds_the_dent():
     result = inspect_surface(dented((120, 160)), step=2, random_state=0)
     assert result.step == 2

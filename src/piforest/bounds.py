@@ -173,13 +173,24 @@ def find_bounds(models: ModelSet, X: Floats, stream: Stream) -> Bounds | None:
 
     parts = [(slice(start, start + _PART),) for start in range(0, len(models), _PART)]
     list(in_threads(count, parts, n_threads(), len(parts)))
-    # Half of it even, since few null rows lie at the border of the data.
-    background = counts[1] / np.maximum(counts[1].sum(axis=1, keepdims=True), 1)
-    background = (background + 1 / shape[1]) / 2
+    background = _background(counts[1], layout_of(family).kind == "table")
     list(in_threads(scan, parts, n_threads(), len(parts)))
     cells[~_ends(counts[0], background, cells)] = True
     bounds = Bounds(low, size, cells)
     return bounds if bounds.bounded.any() else None
+
+
+def _background(counts: Floats, are_records: bool) -> Floats:
+    """(m, cells) the share of each cell, from the null rows in it.
+
+    Half of it is even, since few null rows lie at the border of the data. Not so for records: the
+    null rows have their features, and a law does not end where records become rare.
+    """
+    even = 1 / counts.shape[1]
+    if are_records:
+        return np.asarray((counts + even) / (counts.sum(axis=1, keepdims=True) + 1))
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    return np.asarray((shares + even) / 2)
 
 
 def _charted(family: Family, params: Floats, X: Floats) -> Iterator[tuple[Floats, list[Floats]]]:

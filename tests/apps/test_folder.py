@@ -349,6 +349,7 @@ def waited_for(folder):
     return found
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_restarts_is_one_error_and_the_next_run_goes_on(
     detector, table, source, tmp_path, monkeypatch
 ):
@@ -391,6 +392,7 @@ def hungry(folder):
     return score
 
 
+@pytest.mark.slow
 def test_a_worker_that_runs_out_of_memory_fails_its_file_with_the_way_out(
     detector, table, source, tmp_path, monkeypatch
 ):

@@ -44,6 +44,7 @@ def test_the_sides_of_a_polygon_meet_and_do_not_turn_back():
     assert len(exact(make_polygons, 7, sizes=10)) == 7
 
 
+@pytest.mark.slow
 def test_walls_of_a_floor_plan_are_at_right_angles_and_inner_ones_have_a_door():
     walls = exact(make_floor_plan, 9, sizes=3000)
     first = fit_line(walls[0])[1]

@@ -34,6 +34,7 @@ def test_every_parameter_of_a_scene_is_documented(make):
     assert "Examples\n--------\n>>> " in make.__doc__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [make for make in MAKERS if make not in (make_stair, make_star)])
 def test_structures_do_not_depend_on_the_others(make):
     """Structure i and its noise come from (random_state, i) alone, if its place does not depend

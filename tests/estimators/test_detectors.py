@@ -548,6 +548,7 @@ def test_rows_that_differ_by_rounding_are_accepted():
     assert forest.anomaly_score(X / 3 * 3).shape == (100,)
 
 
+@pytest.mark.slow
 def test_a_fit_that_fails_leaves_an_unfitted_estimator():
     detector = small().fit(LINES)
     with pytest.raises(ValueError, match="identical"):
@@ -605,6 +606,7 @@ def test_the_euclidean_forest_isolates_a_far_point():
 # --- the embedding in a pipeline
 
 
+@pytest.mark.slow
 def test_the_embedding_works_before_any_other_estimator():
     pipeline = make_pipeline(
         PreferenceEmbedding("circle", sigma=0.02, select=False, random_state=0),

@@ -56,6 +56,7 @@ def test_fit_embeds_only_the_pool_and_the_rows_of_the_threshold(many, monkeypatc
     assert contamination == "auto" or abs(np.mean(labels == -1) - 0.25) < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "detector", [PreferenceIsolationForest("line", **{"n_models": 50}), VoronoiForest("euclidean")]
 )

@@ -141,6 +141,7 @@ def test_features_leave_the_time_out_of_the_structures():
     assert (named.scores_ == detector.scores_).all()
 
 
+@pytest.mark.slow
 def test_rows_that_no_given_window_holds_are_judged_by_the_whole():
     X, _ = sine()
     X = np.vstack([X, np.column_stack([np.arange(20, 100, 4.0), np.zeros(20)])])

@@ -40,6 +40,7 @@ def test_labels_of_one_kind_are_an_error_that_names_the_way_out():
             DETECTOR.fit(X).score(X, labels)
 
 
+@pytest.mark.slow
 def test_cross_validation_of_sorted_labels_gives_numbers():
     order = np.argsort(Y, kind="stable")
     rows, labels = X[order], np.where(Y[order] > 0, 1, -1)

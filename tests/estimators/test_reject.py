@@ -68,6 +68,7 @@ def test_any_detector_with_the_labels_of_scikit_learn_is_accepted():
     assert len(kept) == pytest.approx(0.9 * len(X), abs=1)
 
 
+@pytest.mark.slow
 def test_the_default_is_preference_isolation_forest_and_a_given_detector_is_cloned():
     assert isinstance(RejectAnomalies().fit(X).detector_, PreferenceIsolationForest)
     reject = RejectAnomalies(

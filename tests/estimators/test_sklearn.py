@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from piforest import (
@@ -14,11 +15,14 @@ from piforest import (
 )
 
 ESTIMATORS = [
-    LocalPreferenceIsolationForest("line", n_models=100, n_estimators=10, contamination=0.1),
-    PreferenceIsolationForest(n_estimators=20),
     PreferenceIsolationForest.paper("line", sigma=0.1, n_estimators=20),
     PreferenceEmbedding(n_models=50),
     VoronoiForest(n_estimators=20),
+]
+# Every check fits several times, and most of these compare families or search structures.
+SLOW_ESTIMATORS = [
+    LocalPreferenceIsolationForest("line", n_models=100, n_estimators=10, contamination=0.1),
+    PreferenceIsolationForest(n_estimators=20),
     VoronoiForest("euclidean", n_estimators=20),
     VoronoiForest("cosine", n_estimators=20),
     VoronoiForest("precomputed", n_estimators=20),
@@ -58,8 +62,18 @@ def expected_failures(estimator):
     return {}
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
-def test_scikit_learn_check(estimator, check, monkeypatch):
-    # Without it scikit-learn skips its check that array API dispatch changes no result.
+@pytest.fixture(autouse=True)
+def array_api(monkeypatch):
+    """Without it scikit-learn skips its check that array API dispatch changes no result."""
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(SLOW_ESTIMATORS, expected_failed_checks=expected_failures)
+def test_scikit_learn_check_of_other_estimators(estimator, check):
     check(estimator)

@@ -153,6 +153,7 @@ print(len(compiled))
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
     counts = [

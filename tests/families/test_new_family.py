@@ -115,6 +115,7 @@ def test_the_command_line_knows_it(folder, capsys):
     assert np.mean(flagged == (scene.target == 0)) > 0.9
 
 
+@pytest.mark.slow
 def test_the_gallery_and_the_table_of_the_docs_know_it(folder, monkeypatch):
     # A registry of two: entries that are deleted and restored would come back in another order.
     two = {name: FAMILIES.entries[name] for name in ("line", "reciprocal")}
@@ -129,6 +130,7 @@ def test_the_gallery_and_the_table_of_the_docs_know_it(folder, monkeypatch):
     assert "Laws y = a / x + b for x > 0." in page
 
 
+@pytest.mark.slow
 def test_every_test_that_runs_over_the_registry_runs_on_it(folder):
     """The contracts, the formulas, the null: collected from the registry, in another process."""
     tests = Path(__file__).parent

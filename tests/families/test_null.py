@@ -41,6 +41,7 @@ def test_null_rows_depend_on_the_stream_alone(name):
     assert not np.array_equal(null_rows(FAMILIES[name], X, len(X), Stream(4)), null)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 @pytest.mark.parametrize("n", [0, 1, 77, 2000])
 def test_any_number_of_null_rows_can_be_drawn(name, n):

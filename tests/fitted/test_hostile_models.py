@@ -219,6 +219,7 @@ class TestCosts:
 
         refused("three", "bad max_samples", change)
 
+    @pytest.mark.slow
     def test_millions_of_trees(self, refused):
         t = 3_000_000
         trees = {"roots": np.arange(t + 1), "first_child": np.full(t, -1, np.int32),

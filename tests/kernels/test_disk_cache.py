@@ -89,6 +89,7 @@ def test_an_index_that_is_damaged_while_the_kernel_compiles_is_written_again(ker
     assert hits(kernel()) == 1
 
 
+@pytest.mark.slow
 def test_every_signature_has_a_file_of_its_own_name(kernel, tmp_path):
     """So that two processes never write the code of two signatures under one name."""
     names = []
@@ -128,6 +129,7 @@ print(all(total(np.arange(4, dtype=kind)) == 6 for kind in kinds),
 """
 
 
+@pytest.mark.slow
 def test_eight_processes_share_a_cold_cache(tmp_path):
     (tmp_path / "one.py").write_text(SOURCE)
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])

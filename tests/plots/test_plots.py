@@ -285,6 +285,7 @@ def test_matches_above_a_threshold_are_red_and_stand_out():
         assert values[flagged].min() > values[~flagged].max()
 
 
+@pytest.mark.slow
 def test_many_matches_are_points_and_lines_are_few():
     rng = np.random.default_rng(0)
     many = rng.uniform(0, 100, (10_000, 4))

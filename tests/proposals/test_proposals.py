@@ -31,6 +31,7 @@ def circles():
     return propose_families(CIRCLES, random_state=0)
 
 
+@pytest.mark.slow
 def test_the_best_family_is_first_and_its_structures_are_those_of_the_scene(circles):
     assert circles.found
     assert circles[0].name == "circle"
@@ -40,6 +41,7 @@ def test_the_best_family_is_first_and_its_structures_are_those_of_the_scene(circ
     )
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_answer(circles):
     again = propose_families(CIRCLES, random_state=0)
     assert again.to_dict() == circles.to_dict()
@@ -191,6 +193,7 @@ def test_the_kernel_never_vanishes():
     assert kernel(np.array([1e100]), 1.0)[0] > 0
 
 
+@pytest.mark.slow
 def test_a_detector_without_a_family_takes_the_best_one(circles):
     detector = PreferenceIsolationForest(random_state=0).fit(CIRCLES)
     assert detector.family == "auto"
@@ -203,6 +206,7 @@ def test_a_detector_without_a_family_takes_the_best_one(circles):
     assert detector.embedding_.family == detector.family_
 
 
+@pytest.mark.slow
 def test_a_saved_detector_keeps_the_family_that_was_chosen(tmp_path):
     detector = PreferenceIsolationForest(random_state=0).fit(CIRCLES)
     detector.save(tmp_path / "model.pif")

@@ -25,6 +25,7 @@ def test_the_page_of_the_docs_has_every_family_with_its_rows():
     assert all((PAGE.parent / f"{name}.png").is_file() for name in scenes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(scenes()))
 def test_every_family_finds_the_anomalies_of_its_scene(name):
     """At the true noise .95, as promised; without any, hardly less; always beyond iFor and LOF."""
@@ -34,6 +35,7 @@ def test_every_family_finds_the_anomalies_of_its_scene(name):
     assert min(aucs["PIF"], aucs["default"]) > max(aucs["iFor"], aucs["LOF"])
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_pictures(tmp_path, monkeypatch):
     few = {name: scene for name, scene in scenes().items() if name in ("line", "plane")}
     monkeypatch.setattr("piforest.reproduction.gallery.scenes", lambda: few)

@@ -25,6 +25,7 @@ def matched(pair):
     return match_images(*pair.images, ratio=1.0, mutual=False)
 
 
+@pytest.mark.slow
 def test_true_matches_of_images_are_separated_from_false_ones(pair, matched):
     truth = right(pair, matched.X)
     assert 0.2 < np.mean(~truth) < 0.8  # enough of both

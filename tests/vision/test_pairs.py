@@ -46,6 +46,7 @@ def calibrated(database, tmp_path_factory):
     return out, filter_pairs(database[0], family="essential", out=out)
 
 
+@pytest.mark.slow
 def test_colmap_reads_the_geometries_that_are_written(database, calibrated):
     _, poses, true = database
     out, results = calibrated

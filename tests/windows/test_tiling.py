@@ -17,6 +17,7 @@ def positions(seed, n, k):
     return rng.uniform(0, 1, (n, k)) * rng.uniform(0.1, 3, k)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10**6),

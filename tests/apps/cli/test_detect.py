@@ -288,6 +288,7 @@ def test_formulas_of_cells_are_written_as_they_stood(scene, tmp_path, capsys):
     assert [row["note"] for row in rows_of(tmp_path / "out.csv")][:5] == cells
 
 
+@pytest.mark.slow
 def test_a_file_without_structure_gives_a_plain_answer_and_success(tmp_path, capsys):
     file, model = tmp_path / "noise.csv", tmp_path / "m.pif"
     X = np.random.default_rng(0).uniform(size=(80, 2))

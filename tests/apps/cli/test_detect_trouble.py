@@ -228,6 +228,7 @@ def hidden(folder):
     return [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
+@pytest.mark.slow
 def test_sigterm_while_writing_leaves_nothing(lines, tmp_path):
     running = writing(lines, tmp_path)
     assert len(hidden(tmp_path)) == 1
@@ -238,6 +239,7 @@ def test_sigterm_while_writing_leaves_nothing(lines, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.slow
 def test_temporary_files_of_killed_runs_are_removed_and_of_live_runs_are_kept(
     lines, tmp_path, capsys
 ):
@@ -279,6 +281,7 @@ def test_outputs_to_dev_null_are_written_there(options, lines, tmp_path, capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_the_format_of_the_input(lines):
     command = [sys.executable, "-m", "piforest", "detect", lines, "--family", "line", "--quiet",
                "--out", "/dev/stdout"]  # fmt: skip
@@ -305,6 +308,7 @@ def test_a_name_that_is_not_utf_8_is_an_error_before_the_work(lines, tmp_path):
         assert b"is not UTF-8 text; rename the file" in result.stderr
 
 
+@pytest.mark.slow
 def test_characters_that_standard_output_lacks_are_escaped(lines, tmp_path):
     odd = tmp_path / "linïen.csv"
     odd.write_bytes(lines.read_bytes())

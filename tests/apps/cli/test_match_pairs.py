@@ -153,6 +153,7 @@ def test_a_database_is_changed_in_place_and_one_pair_is_examined(database, tmp_p
     assert "R" in answer["structures"][0]
 
 
+@pytest.mark.slow
 def test_a_guessed_focal_length_is_a_warning(tmp_path, capsys):
     pytest.importorskip("pycolmap")
     put_real_colmap(tmp_path / "a.db")

@@ -93,6 +93,7 @@ DETECTORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("kind", DETECTORS)
 @pytest.mark.parametrize("n", [2000, MANY])
