@@ -38,6 +38,12 @@ def test_what_is_stored_is_there_after_a_restart(tmp_path):
     again.close()
 
 
+def test_only_the_user_may_look_into_the_folder(tmp_path):
+    store = Store(tmp_path / "data" / "studio")
+    assert (tmp_path / "data" / "studio").stat().st_mode & 0o077 == 0
+    store.close()
+
+
 def test_a_removed_project_takes_its_files_along_but_not_those_of_others(tmp_path):
     store = Store(tmp_path)
     own, shared = put_source(store), put_source(store)

@@ -52,8 +52,9 @@ class Store:
 
     def __init__(self, home: Path, most_bytes: int = 10 * 2**30) -> None:
         self.home, self.most_bytes = home, most_bytes
-        for name in ("sources", "jobs"):
-            (home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (home, home / "sources", home / "jobs", home / "archives"):
+            folder.mkdir(mode=0o700, exist_ok=True)
         self._lock = threading.RLock()
         self._db = sqlite3.connect(home / "studio.sqlite", check_same_thread=False)
         self._db.row_factory = sqlite3.Row
@@ -145,7 +146,7 @@ class Store:
     def project_folder(self, key: str) -> Path:
         """Where the archive of a project is written."""
         folder = self.home / "archives" / key
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
     def change_project(self, key: str, values: dict[str, Any]) -> None:
