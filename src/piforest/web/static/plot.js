@@ -15,7 +15,7 @@ import { startThreshold, updateThreshold } from "./threshold.js";
 
 function update(plot, what) {
   if (["threshold", "colour", "theme", "structures"].includes(what)) {
-    if (!plot.gpu || plot.scenes[plot.state.mode]) updateStyles(plot);
+    if (!plot.gpu || plot.gpu.byClass || plot.scenes[plot.state.mode]) updateStyles(plot);
     updateLegend(plot);
   }
   if (["threshold", "colour", "theme", "structures", "only"].includes(what)) {
@@ -77,10 +77,11 @@ function startObservers(plot) {
   const fit = () => fitStage(plot);
   window.addEventListener("resize", fit);
   plot.remove = () => {
+    plot.removed = true;
     bars.disconnect();
     view.disconnect();
     window.removeEventListener("resize", fit);
-    plot.gpu?.gl.getExtension("WEBGL_lose_context")?.loseContext();
+    plot.gpu?.remove();
   };
 }
 

@@ -4,7 +4,8 @@
 import { axisColumns, midX, midY } from "./camera.js";
 import { rangeOfColumn } from "./data.js";
 import { growth } from "./draw.js";
-import { distanceShare, radiusOf, scoreShare } from "./styles.js";
+import { distanceShare, radiusOf, scoreShare, updateStyles } from "./styles.js";
+import { splatLayer } from "./splats.js";
 import { withinReach } from "./state.js";
 import { channels } from "./theme.js";
 
@@ -92,14 +93,30 @@ function compiled(gl) {
   return gl.getProgramParameter(program, gl.LINK_STATUS) ? program : null;
 }
 
-// The layer that draws the points of a plot; null if there are few points or there is no WebGL 2.
+// The layer that draws the points of a plot, on the GPU if there is one; null if they are few.
 export function gpuLayer(data) {
   if (data.size <= GPU_ROWS) return null;
+  return webglLayer(true) ?? splatLayer();
+}
+
+// Browsers draw WebGL in software where there is no GPU, and do not always say so when asked.
+function isSoftware(gl) {
+  const more = gl.getExtension("WEBGL_debug_renderer_info");
+  return /SwiftShader|llvmpipe|softpipe|software|Basic Render/i.test(gl.getParameter(more ? more.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+}
+
+// `fast`: not if WebGL is drawn in software.
+export function webglLayer(fast) {
   const canvas = document.createElement("canvas");
-  const gl = canvas.getContext("webgl2", { antialias: false, preserveDrawingBuffer: true });
-  const program = gl && compiled(gl);
+  const gl = canvas.getContext("webgl2", {
+    antialias: false, preserveDrawingBuffer: true, failIfMajorPerformanceCaveat: fast,
+  });
+  const program = gl && !(fast && isSoftware(gl)) && compiled(gl);
   if (!program) return null;
-  const layer = { draw: drawOnGpu, canvas, gl, program, axes: "", uniforms: {}, place: gl.createBuffer(), about: gl.createBuffer() };
+  const layer = {
+    draw: drawOnGpu, canvas, gl, program, axes: "", uniforms: {}, place: gl.createBuffer(), about: gl.createBuffer(),
+    remove: () => gl.getExtension("WEBGL_lose_context")?.loseContext(),
+  };
   gl.useProgram(program);
   gl.bindVertexArray(gl.createVertexArray());
   for (const name of ["place", "about"]) {
@@ -180,10 +197,19 @@ function uniformsOf(plot, ratio) {
   ];
 }
 
-// False if the canvas must draw the points itself.
+// The system may take the GPU away: then the points are drawn without it.
+function withoutGpu(plot) {
+  plot.gpu = splatLayer();
+  updateStyles(plot);
+  plot.gpu.draw(plot);
+}
+
 function drawOnGpu(plot) {
   const { canvas, data, gpu, pen, state } = plot;
-  if (!gpu || gpu.gl.isContextLost()) return false;
+  if (gpu.gl.isContextLost()) {
+    withoutGpu(plot);
+    return;
+  }
   const { gl, program, uniforms } = gpu;
   const ratio = canvas.width / plot.frame.width;
   if (!gpu.axes) uploadAbout(plot);
@@ -203,5 +229,4 @@ function drawOnGpu(plot) {
   gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
   gl.drawArrays(gl.POINTS, 0, data.size);
   pen.drawImage(gpu.canvas, 0, 0, plot.frame.width, plot.frame.height);
-  return true;
 }

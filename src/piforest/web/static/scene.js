@@ -23,13 +23,15 @@ const drawPanelsOf = (plot) => drawPanels(plot, project);
 
 function drawPlane(plot) {
   drawOutlines(plot);
-  if (!plot.gpu?.draw(plot)) drawPoints(plot);
+  if (plot.gpu) plot.gpu.draw(plot);
+  else drawPoints(plot);
   drawLaw(plot);
 }
 
 export function drawNow(plot) {
   const { canvas, colours, frame, pen, state } = plot;
   plot.waiting = false;
+  if (plot.removed) return;
   const ratio = window.devicePixelRatio || 1;
   const { width, height } = canvas.getBoundingClientRect();
   if (!width || !height) return;
