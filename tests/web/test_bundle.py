@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import piforest.apps
 import piforest.report
 from piforest.web import STATIC, bundled
 from piforest.web.bundle import modules
 
+STUDIO = Path(piforest.apps.__file__).parent / "studio" / "static"
 REPORT = Path(piforest.report.__file__).parent / "static"
 ENTRIES = [REPORT / "report.js", STATIC / "full.js"]
 NAMES = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
@@ -30,17 +32,25 @@ def test_no_two_modules_have_the_same_name_at_their_top(entry):
     assert [name for name, count in counts.items() if count > 1] == []
 
 
-def test_every_imported_name_is_exported_by_the_module_and_used():
-    for path in [*STATIC.glob("*.js"), *REPORT.glob("*.js")]:
+IMPORTS = re.compile(r'^import \{([^}]*)\} from "(\.\./web|\.)/(.*)";', re.MULTILINE)
+
+
+@pytest.mark.parametrize("folder", [STATIC, REPORT, STUDIO], ids=["shared", "report", "studio"])
+def test_every_imported_name_is_exported_by_the_module_and_used(folder):
+    for path in folder.glob("*.js"):
         text = path.read_text()
         rest = re.sub(r"^import .*\n", "", text, flags=re.MULTILINE)
-        for names, module in re.findall(r'^import \{([^}]*)\} from "\./(.*)";', text, re.MULTILINE):
+        assert text.count("\nimport ") + text.startswith("import ") == len(IMPORTS.findall(text))
+        for names, where, module in IMPORTS.findall(text):
+            # The report's modules are inlined: theirs and the shared ones lie together.
+            source = path.with_name(module) if where == "." else STATIC / module
+            source = source if source.exists() else STATIC / module
             exported = re.findall(
-                r"^export (?:function|const) (\w+)", (STATIC / module).read_text(), re.M
+                r"^export (?:async )?(?:function|const) ([\w$]+)", source.read_text(), re.MULTILINE
             )
             for name in names.replace(",", " ").split():
                 assert name in exported, (path.name, name)
-                assert re.search(rf"\b{name}\b", rest), f"{path.name} does not use {name}"
+                assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", rest), f"{path.name} does not use {name}"
 
 
 def test_a_module_stands_after_those_that_it_imports(tmp_path):
@@ -57,8 +67,9 @@ def test_modules_that_import_each_other_are_named(tmp_path):
 
 
 def test_text_of_data_never_becomes_markup():
-    used = {path.name for path in STATIC.glob("*.js") if "innerHTML" in path.read_text()}
+    every = [*STATIC.glob("*.js"), *REPORT.glob("*.js"), *STUDIO.glob("*.js")]
+    used = {path.name for path in every if "innerHTML" in path.read_text()}
     assert used == {"dom.js"}, "only `fixed` makes elements of text, and only of fixed text"
-    for path in STATIC.glob("*.js"):
+    for path in every:
         for word in ("outerHTML", "insertAdjacentHTML", "document.write", "eval("):
             assert word not in path.read_text(), (path.name, word)

@@ -89,7 +89,7 @@ export function rowsPicture(points, labels, mode) {
   const canvas = Object.assign(document.createElement("canvas"), { width: 264, height: 168, className: "picture rows" });
   canvas.setAttribute("aria-hidden", "true");
   const pen = canvas.getContext("2d"), place = flat(points, mode), style = getComputedStyle(document.documentElement);
-  for (const [name, follows, r] of [["--flagged", false, 2.6], ["--kept", true, 2.6]]) {
+  for (const [name, follows, r] of [["--flagged", false, 3.4], ["--kept", true, 3.4]]) {
     pen.fillStyle = style.getPropertyValue(name);
     labels.forEach((label, row) => {
       if (label >= 0 !== follows) return;
