@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...io.tables import Table, left_out, pick_columns, read_table
+from ...io.tables import Table, left_out, pick_columns, read_blocks
 from ...protocols import Floats
 from ...report.columns import as_text, unmasked
 
-# Rows that are looked at, shown in the preview, and cells that name a column.
-_MOST_ROWS, _PREVIEW, _SAMPLE = 200_000, 20, 5
+# Rows that are looked at, shown in the preview, and cells that are an example of a column.
+_MOST_ROWS, _PREVIEW, _SAMPLE = 50_000, 20, 5
 # Columns that are described; of more, the first ones.
 _MOST_COLUMNS = 200
 # Columns whose ranges differ by more than this factor are likely to have different units.
@@ -21,7 +22,7 @@ _LONGEST = 60
 
 def describe(path: str, kind: str, roles: dict[str, str]) -> dict[str, Any]:
     """The columns, a preview and what to know. kind: of the project; roles: chosen ones."""
-    whole = read_table(path, array=None)
+    whole, ended = _beginning(path)
     if not len(whole):
         raise ValueError(f"{whole.source} has no rows.")
     names = whole.names[:_MOST_COLUMNS]
@@ -33,11 +34,34 @@ def describe(path: str, kind: str, roles: dict[str, str]) -> dict[str, Any]:
         each["role"] = roles.get(each["name"], role)
         each["reason"] = "chosen" if each["name"] in roles else reason
     return {
-        "rows": len(table),
+        "rows": len(table) if ended else whole.total,
+        "looked_at": len(table),
         "columns": described,
         "preview": [[_cell(table, name, k) for name in names] for k in range(_shown(table))],
-        "findings": [*problem, *_findings(whole, described)],
+        "findings": [*problem, *_findings(whole, described, ended)],
     }
+
+
+def _beginning(path: str) -> tuple[Table, bool]:
+    """The first rows of a file, and whether they are all: a look at a large file must be quick."""
+    parts: list[Table] = []
+    for block in read_blocks(path, _MOST_ROWS):
+        if sum(map(len, parts)) >= _MOST_ROWS:
+            return _joined(parts), False
+        parts.append(block)
+    return _joined(parts), True
+
+
+def _joined(parts: list[Table]) -> Table:
+    if len(parts) == 1:
+        return parts[0]
+    columns = {
+        name: np.ma.concatenate([part.columns[name] for part in parts])  # type: ignore[no-untyped-call]
+        if any(np.ma.isMaskedArray(part.columns[name]) for part in parts)  # type: ignore[no-untyped-call]
+        else np.concatenate([part.columns[name] for part in parts])
+        for name in parts[0].names
+    }
+    return replace(parts[0], columns=columns)
 
 
 def _shown(table: Table) -> int:
@@ -61,7 +85,7 @@ def _column(table: Table, name: str) -> dict[str, Any]:
     values = table.columns[name]
     numbers = _numbers(table, name)
     kind = "date" if is_date_column(table, name) else "text" if numbers is None else "number"
-    cells = as_text(unmasked(values[:_MOST_ROWS]))
+    cells = as_text(unmasked(values))
     empty = sum(not cell.strip() for cell in cells)
     found: dict[str, Any] = {
         "name": name, "type": kind, "missing": empty, "distinct": len(set(cells)), "step": None,
@@ -113,7 +137,7 @@ def _role(
 _TIMES = ("time", "t", "date", "datetime", "timestamp", "seconds", "minutes", "hours", "days")
 
 
-def _findings(table: Table, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _findings(table: Table, columns: list[dict[str, Any]], ended: bool) -> list[dict[str, Any]]:
     """What to know before a run: missing numbers, units, rounding, columns that are not shown."""
     used = [each for each in columns if each["role"] in ("coordinate", "target")]
     found = []
@@ -139,6 +163,11 @@ def _findings(table: Table, columns: list[dict[str, Any]]) -> list[dict[str, Any
         found.append({
             "code": "rounded_columns", "text": f"Values are rounded: {', '.join(rounded[:4])}.",
             "way_out": "Use values with more digits if there are any.",
+        })  # fmt: skip
+    if not ended:
+        found.append({
+            "code": "many_rows", "text": f"The first {len(table):,} rows were looked at.",
+            "way_out": "A run reads all of them.",
         })  # fmt: skip
     if len(table.names) > _MOST_COLUMNS:
         found.append({

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...assignment import Assignment
+from ...report.content import most_telling
 from .arrays import Arrays
-from .results import false_alarms, shown_rows, write_columns, write_nearest, write_scores
+from .results import MOST_ROWS, false_alarms, write_columns, write_nearest, write_scores
 from .running import Keeper
 
 
@@ -19,7 +20,7 @@ def of_scores(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     blocks, summary = keeper.blocks, keeper.summary
     detector = blocks[0]["detector"]
     X, scores = _joined(blocks, "X"), _joined(blocks, "scores")
-    shown = shown_rows(scores)
+    shown = most_telling(scores, MOST_ROWS)
     rows = np.concatenate([each["block"].rows[each["scored"]] for each in blocks])
     names = blocks[0]["block"].names
     columns = {

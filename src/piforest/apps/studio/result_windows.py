@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...protocols import Floats
+from ...report.content import most_telling
 from .arrays import Arrays
-from .results import shown_rows, write_columns, write_scores
+from .results import MOST_ROWS, write_columns, write_scores
 from .running import Keeper
 
 # A map is shown with at most this many pixels on its longer side.
@@ -49,7 +50,7 @@ def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
         keeper.found["series"], keeper.summary, keeper.found["used"]
     )  # fmt: skip
     table = keeper.found["table"]
-    shown = shown_rows(found.scores)
+    shown = most_telling(found.scores, MOST_ROWS)
     columns = {name: each[used][shown] for name, each in table.columns.items()}
     write_columns(arrays, columns)
     arrays.write("time", found.times[shown])
@@ -72,7 +73,7 @@ def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
 
 def _of_local(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     points, scores, summary = keeper.found["points"], keeper.found["scores"], keeper.summary
-    shown = shown_rows(scores)
+    shown = most_telling(scores, MOST_ROWS)
     whole = points.complete()
     write_columns(arrays, {name: each[shown] for name, each in whole.columns.items()})
     for k in range(points.X.shape[1]):

@@ -52,17 +52,10 @@ def write_result(folder: Path, spec: dict[str, Any], keeper: Keeper) -> None:
     write_json(folder / "result.json", finite(result))
 
 
-def shown_rows(scores: Floats) -> Ints:
-    """All rows; or the most anomalous ones and as many others, by seed."""
-    from ...report.content import most_telling
-
-    return most_telling(scores, MOST_ROWS)
-
-
 def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     """Of `detect`, `cloud` and `matches`: the view of the report, with arrays apart."""
     from ...report.axes import law_of
-    from ...report.content import build_content
+    from ...report.content import build_content, most_telling
     from ...report.payload import distance_unit, outline_data, threshold_table, view_of
     from ...structures import REACH
 
@@ -72,7 +65,7 @@ def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     content = build_content(
         detector, points.X, found.scores, points.complete(), points.names, points.rows, images
     )
-    content = replace(content, shown=shown_rows(found.scores))
+    content = replace(content, shown=most_telling(found.scores, MOST_ROWS))
     law, shown = law_of(content), content.shown
     write_columns(arrays, {name: each[shown] for name, each in content.columns.items()})
     if law is not None:
@@ -166,23 +159,18 @@ def _structures(
 def false_alarms(detector: Any, thresholds: dict[str, Any]) -> list[float | None] | None:
     """The expected share of normal rows among the flagged ones at each step of the threshold, as
     --false-alarm-rate bounds it; None at steps that flag nothing, and where it is not known."""
+    from ...report.columns import decode
+
     if not getattr(detector, "has_null_", False) or not detector.found_structure_:
         return None
     calibration = detector.findings_.calibration(detector._engine().backend)
-    count = len(_decoded(thresholds["above"]))
+    count = len(decode(thresholds["above"]))
     steps = (thresholds["first"] + np.arange(count)) / thresholds["scale"]
     ordered = calibration.ordered
     flagged = len(ordered) - np.searchsorted(ordered, steps, side="right")
     p = calibration.p_values(np.nextafter(steps, np.inf))
     rate = np.minimum(1.0, p * len(ordered) / np.maximum(1, flagged))
     return [round(float(r), 6) if k else None for r, k in zip(rate, flagged)]
-
-
-def _decoded(packed: dict[str, Any]) -> Any:
-    import base64
-
-    kinds = {"u8": "<u1", "u16": "<u2", "i16": "<i2", "i32": "<i4"}
-    return np.frombuffer(base64.b64decode(packed["data"]), kinds[packed["kind"]])
 
 
 def finite(value: Any) -> Any:
