@@ -290,10 +290,12 @@ def test_what_is_no_file_of_a_known_kind_is_refused_in_words(tab, tmp_path):
 
 def test_every_page_fits_a_narrow_window_and_twice_the_zoom(tab, studio):
     page = tab(viewport={"width": 360, "height": 800})
-    key = open_example(page, studio[0], "circles")
-    for route in ("", f"p/{key}/columns", f"p/{key}/run"):
+    key = open_example(page, studio[0], "pump")
+    for route in ("", f"p/{key}/columns", f"p/{key}/run", f"p/{key}/family"):
         go(page, studio[0], route)
         page.wait_for_selector(".page h1, .drop h1")
+        if route.endswith("family"):
+            page.click("text=More settings")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, route
         assert unnamed(page) == []
 

@@ -86,12 +86,12 @@ function fitting(project, families, count) {
 
 // How many columns a run would take.
 async function columnCount(project) {
-  if (!["table", "scan"].includes(project.kind)) return null;
+  if (!["table", "scan", "series"].includes(project.kind)) return { map: 3 }[project.kind] ?? null;
   const { columns } = await get(`/projects/${project.id}/columns`);
   return columns.filter((each) => ["coordinate", "target"].includes(each.role)).length;
 }
 
-function choiceCard(project, families, open) {
+function choiceCard(project, families, proposes, open) {
   const made = element("details", { class: "card" }, element("summary", {}, "Choose or combine families by hand"));
   const chosen = new Set(Array.isArray(project.settings.families) ? project.settings.families : []);
   made.open = open || chosen.size > 1;
@@ -120,7 +120,7 @@ function choiceCard(project, families, open) {
       element("span", { class: "words" }, element("b", {}, spoken(each.name)), element("small", {}, `${each.sentence.replaceAll("`", "")} Rows: ${each.row}.`))));
   });
   showOptions();
-  made.append(note("Without a choice, families are compared and the one with the most evidence is used."), details, element("ul", { class: "proposals small" }, ...boxes));
+  made.append(note(proposes ? "Without a choice, families are compared and the one with the most evidence is used." : "Without a choice, the usual family of the command is used."), details, element("ul", { class: "proposals small" }, ...boxes));
   return made;
 }
 
@@ -160,7 +160,7 @@ export async function familyPage(context) {
   const proposes = ["table", "scan"].includes(project.kind) && !Object.values(project.settings.roles ?? {}).includes("time");
   const families = fitting(project, studio.about.families, await columnCount(project));
   const draw = () => {
-    const before = page.querySelector(".choice"), choice = choiceCard(project, families, before ? before.open : !proposes);
+    const before = page.querySelector(".choice"), choice = choiceCard(project, families, proposes, before ? before.open : !proposes);
     choice.classList.add("choice");
     before?.replaceWith(choice);
     return choice;

@@ -83,7 +83,8 @@ function drawView(context, data, own) {
     const kept = keptThreshold(job);
     if (kept !== null) setThreshold(plot, kept);
     plot.on((what) => what === "threshold" && keepThreshold(job, plot.state.threshold === data.thresholds.initial ? null : plot.state.threshold));
-    if (data.view.mode !== "map") (work.classList.contains("wide") ? side : main).append(marksCard(plot, project, job));
+    // Marks are rows of the project's file, not of another file that was scored.
+    if (data.view.mode !== "map" && result.kind === "detect") (work.classList.contains("wide") ? side : main).append(marksCard(plot, project, job));
     place.prepend(headline(result, plot));
     place.append(foundCard(plot, project, result));
   }

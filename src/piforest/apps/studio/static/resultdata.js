@@ -94,7 +94,8 @@ export async function resultData(job, result, project) {
     total: result.total, noun: result.noun ?? "rows", stem: project.name, unit: result.unit ?? "", reach: result.reach ?? 3,
     structures: structures.slice(0, STRUCTURES),
     thresholds: { ...result.thresholds, above: decoded(result.thresholds.above) },
-    falseAlarms: result.false_alarms ?? null,
+    // The rate is that of the rows of the fit: it says nothing about another file.
+    falseAlarms: result.kind === "score" ? null : result.false_alarms ?? null,
     view: { ...view, places: view.places.map(place), opening: view.opening.map(place) },
     time: series ? derived[0] : null,
     images,
