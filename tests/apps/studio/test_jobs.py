@@ -64,21 +64,21 @@ def test_a_cancelled_job_is_gone_within_two_seconds(tmp_path):
 
 
 def test_a_job_that_takes_too_long_ends_in_words(tmp_path):
-    with studio_in(tmp_path, timeout=6.0) as asking:
+    with studio_in(tmp_path, timeout=2.0) as asking:
         project = asking.project(("lines.csv", lines_csv()))
         ended = asking.wait(asking.start(project, **LONG), 40)
     assert ended["state"] == "failed"
-    assert "it took longer than 6 s, the limit of time" in ended["error"]
+    assert "it took longer than 2 s, the limit of time" in ended["error"]
 
 
 def test_a_job_that_needs_too_much_memory_ends_in_words(tmp_path):
-    """A small file that unpacks to 160 MB of rows, gigabytes in memory."""
+    """A small file that unpacks to 80 MB of rows, gigabytes in memory."""
     part = gzip.compress(b"1,2\n" * 1_000_000, 9)
-    with studio_in(tmp_path, memory_mb=500.0) as asking:
-        project = asking.project(("bomb.csv.gz", gzip.compress(b"x,y\n") + part * 40))
+    with studio_in(tmp_path, memory_mb=300.0) as asking:
+        project = asking.project(("bomb.csv.gz", gzip.compress(b"x,y\n") + part * 20))
         ended = asking.wait(asking.start(project, families=["line"]), 60)
         assert ended["state"] == "failed"
-        assert "The limit of a job is 500 MB; --memory sets another." in ended["error"]
+        assert "The limit of a job is 300 MB; --memory sets another." in ended["error"]
         # A look at its columns is refused by the same limit, and the server lives on.
         answer = asking.get(f"/projects/{project}/columns")
         assert (answer.status_code, "memory" in answer.json()["error"]) == (422, True)

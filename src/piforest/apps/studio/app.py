@@ -55,7 +55,7 @@ def open_studio(
         larger={"/api/sources": options.max_upload}, command="piforest studio",
         cookie=f"piforest_{port}", policy=POLICY,
     )  # fmt: skip
-    studio.helpers.warm()
+    studio.warm()
     return studio, Guard(make_app(studio), limits)
 
 

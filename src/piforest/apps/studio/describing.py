@@ -1,4 +1,4 @@
-"""The families, as `piforest families --json` describes them."""
+"""The families, as `piforest families --json` describes them. Runs in a helper."""
 
 from __future__ import annotations
 
@@ -13,3 +13,8 @@ def families() -> list[dict[str, Any]]:
     found = [about_family(get_family(name)) for name in list_families()]
     return [{**each, "sentence": each["about"][0].split(". ")[0].rstrip(".") + "."}
             for each in found]  # fmt: skip
+
+
+def prepare() -> None:
+    """Import what explanations and files need, before anybody waits for them."""
+    from ... import estimators, report  # noqa: F401

@@ -12,7 +12,6 @@ import queue
 import select
 import subprocess
 import sys
-import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -110,14 +109,6 @@ class Helpers:
             return helper.ask(call, patience, given)
         finally:
             self._free.put(helper)
-
-    def warm(self) -> None:
-        """Start the first child in the background, so that the first question is not slow."""
-        threading.Thread(target=self._warm, daemon=True).start()
-
-    def _warm(self) -> None:
-        with suppress(Refused):
-            self.ask("ready")
 
     def close(self) -> None:
         self._closed = True

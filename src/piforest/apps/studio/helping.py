@@ -22,6 +22,7 @@ _CALLS = {
     "explain": "explaining:explain",
     "file": "files:make",
     "families": "describing:families",
+    "prepare": "describing:prepare",
 }
 
 
@@ -37,8 +38,6 @@ def answer(line: bytes) -> dict[str, Any]:
     from .results import finite
 
     question = json.loads(line)
-    if question["call"] == "ready":
-        return {"result": True}
     try:
         return {"result": finite(_function(question["call"])(**question["given"]))}
     except Refused as refused:

@@ -17,12 +17,15 @@ from typing import Any, NamedTuple
 from ..server.guard import Refused
 from .commands import FAMILY_FILE
 from .store import Store
-from .worker import fcntl, too_long, write_json
+from .worker import data_mb, fcntl, finish, memory_limit, too_long, write_json
 
 # Seconds between two looks at the workers, and that a worker has to end after SIGTERM.
 _PERIOD, _PATIENCE = 0.1, 1.0
 # Seconds beyond its limit of time after which a worker that did not end itself is killed.
 _GRACE = 3.0
+# A worker writes its state five times a second; one that does not for so many seconds, with this
+# share of its memory in use, is stuck.
+_SILENT, _FULL = 5.0, 0.95
 RUNNING = ("queued", "running")
 _LAST_LINES = 4000
 
@@ -194,13 +197,27 @@ class Jobs:
         self.store.change_job(key, state="running", started=time.time())
 
     def _kill_late(self) -> None:
-        """Kill workers that are over their time and did not notice."""
+        """Kill workers that are over a limit and did not notice."""
         for key in (*self._workers, *self._adopted):
-            job = self.store.job(key)
-            if time.time() - job["started"] > self.limits.timeout + _GRACE:
-                write_json(self.store.job_folder(key) / "outcome.json",
-                           {"state": "failed", "error": too_long(self.limits.timeout)})  # fmt: skip
+            error = None
+            if time.time() - self.store.job(key)["started"] > self.limits.timeout + _GRACE:
+                error = too_long(self.limits.timeout)
+            elif self._is_stuck(key):
+                error = f"not enough memory.{memory_limit(self.limits.memory_mb)}"
+            if error is not None:
+                finish(self.store.job_folder(key), "failed", error)
                 self._signal(key, self._workers.get(key), signal.SIGKILL)
+
+    def _is_stuck(self, key: str) -> bool:
+        """Whether a worker is silent and at its limit of memory: without any, Python may not even
+        be able to raise an error."""
+        folder = self.store.job_folder(key)
+        try:
+            silent = time.time() - (folder / "status.json").stat().st_mtime
+        except OSError:
+            return False
+        pid = pid_of(folder) if silent > _SILENT else None
+        return pid is not None and data_mb(pid) > _FULL * self.limits.memory_mb
 
     def _end(self, key: str, worker: subprocess.Popen[bytes] | None) -> None:
         for number in (signal.SIGTERM, signal.SIGKILL):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,15 @@ class Studio:
         self.jobs.close()
         self.helpers.close()
         self.store.close()
+
+    def warm(self) -> None:
+        """Start a helper in the background, so that the first questions are not slow."""
+        threading.Thread(target=self._warm, daemon=True).start()
+
+    def _warm(self) -> None:
+        with suppress(Refused):
+            self.about()
+            self.helpers.ask("prepare")
 
     def about(self) -> dict[str, Any]:
         from ... import __version__

@@ -107,6 +107,19 @@ def too_long(timeout: float) -> str:
     )
 
 
+def memory_limit(most_mb: float) -> str:
+    return f" The limit of a job is {most_mb:,.0f} MB; --memory sets another."
+
+
+def data_mb(pid: int) -> float:
+    """Memory of a process that its limit counts, in MB; 0 where the system does not tell."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmData")) / 976.5625
+    except (OSError, ValueError, StopIteration):
+        return 0.0
+
+
 def finish(folder: Path, state: str, error: str | None, **more: Any) -> None:
     """Write the outcome, unless there is one."""
     if not (folder / "outcome.json").exists():
@@ -130,7 +143,7 @@ def run(folder: Path) -> int:
         error = " ".join(f"{type(problem).__name__}: {problem}".split())
     status.end()
     if error is not None and "not enough memory" in error:
-        error += f" The limit of a job is {spec['memory_mb']:,.0f} MB; --memory sets another."
+        error += memory_limit(spec["memory_mb"])
     finish(folder, "done" if error is None else "failed", error, warnings=warnings,
            most_mb=round(status.most, 1))  # fmt: skip
     return 0 if error is None else 1
