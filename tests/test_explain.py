@@ -51,6 +51,23 @@ def test_a_changed_column_alone_brings_the_row_onto_the_structure(name, params):
         assert "b" not in {each.column for each in changes}, "it does not matter"
 
 
+def test_a_row_on_a_structure_but_far_from_its_rows_is_an_extrapolation():
+    rng = np.random.default_rng(0)
+    power = rng.uniform(50, 200, 300)
+    weight = 15 * power + rng.normal(0, 150, 300)
+    X = np.column_stack([power, weight, 46 - 0.1 * power - 0.005 * weight])
+    X[:, 2] += rng.normal(0, 0.5, 300)
+    detector = PreferenceIsolationForest("linear_regression", n_models=500, random_state=0).fit(X)
+    light = np.array([190.0, 900.0, 46 - 0.1 * 190 - 0.005 * 900])
+    detector.set_threshold(0.0)  # flags all: the sentence says why a flagged row is one
+    alone, among = detector.explain(np.vstack([light, X[:1]]))
+    assert alone.extrapolated
+    assert not among.extrapolated
+    assert alone.text.endswith("no other row is near here on this structure (extrapolation).")
+    assert "shares too little" in among.text
+    assert not detector.set_threshold(1.0).explain(light[None])[0].extrapolated
+
+
 def test_an_anomalous_record_is_explained_by_the_column_to_change():
     scene = make_regressions(1, n_features=2, sizes=200, noise=0.01, anomaly_share=0.1,
                              random_state=0)  # fmt: skip
@@ -66,3 +83,10 @@ def test_an_anomalous_record_is_explained_by_the_column_to_change():
     assert found.nearest[0].equation.startswith("z = ")
     if found.changes[0].relative <= 1:
         assert f"{found.changes[0].column} alone would have to be" in found.text
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_no_rows_have_no_explanations(as_frame):
+    table = make_regressions(1, sizes=60, random_state=0, as_frame=as_frame).data
+    detector = PreferenceIsolationForest("linear_regression", n_models=100, random_state=0)
+    assert detector.fit(table).explain(table[:0]) == []

@@ -8,7 +8,7 @@ import pytest
 import naive
 from piforest._random import Stream
 from piforest.families import get_family
-from piforest.models import draw_models
+from piforest.models import distinct_rows, draw_models, sample_positions
 from piforest.sampling import get_sampler, resolve_sampler
 
 UNIFORM = get_sampler("uniform")
@@ -202,3 +202,12 @@ def test_samples_of_dependent_columns_are_given_up_soon_with_the_reason(monkeypa
     with pytest.raises(ValueError, match=r"2 of 20 columns are linear functions of the others"):
         draw(X, 500, "hyperplane")
     assert sum(n_solved) <= 500 + 2**24 // 20**3
+
+
+@pytest.mark.parametrize("highest", [5, 10**9])
+def test_rows_of_samples_are_found_with_and_without_a_table(highest):
+    samples = np.random.default_rng(0).integers(0, highest, (50, 3))
+    rows = np.unique(samples)
+    assert distinct_rows(samples).tolist() == rows.tolist()
+    at = np.array([3, 1])
+    assert (rows[sample_positions(samples, at)] == samples[at]).all()

@@ -45,6 +45,14 @@ def test_samples_without_replacement_equal_the_naive_ones(key, n, data):
     assert np.array_equal(samples, naive.draw_samples(key, n, size, 4))
 
 
+@pytest.mark.parametrize(("n", "size"), [(1, 1), (4, 4), (50, 3), (300, 8)])
+def test_samples_of_the_smallest_hashes_equal_sorted_ones(n, size):
+    samples = np.empty((20, size), np.int64)
+    compiled.sample_smallest(np.uint64(7), n, np.empty(size, np.uint64), samples)
+    hashes = _random.mix(7, np.arange(20 * n)).reshape(20, n)
+    assert samples.tolist() == np.argsort(hashes, axis=1)[:, :size].tolist()
+
+
 def test_hashes_are_uniform():
     unit = _random.mix(3, np.arange(100_000)) / 2.0**64
     counts = np.histogram(unit, 50, (0, 1))[0]

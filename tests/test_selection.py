@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
+from scipy.sparse import csr_array
 
 from naive import refinement as naive
 from piforest._random import Stream
+from piforest._rows import SparseRows
 from piforest.datasets import make_lines
 from piforest.families import get_family
 from piforest.membership import sample_membership
-from piforest.models import draw_models
+from piforest.models import draw_models, joined
 from piforest.preferences import Gaussian
 from piforest.sampling import resolve_sampler
-from piforest.selection import merged_weights, name_counts, representatives
+from piforest.selection import _products, merged_weights, name_counts, representatives
 
 X = make_lines(3, sizes=30, anomaly_share=0.3, random_state=2).data
 
@@ -34,6 +37,32 @@ def test_points_name_the_models_that_they_prefer_most():
     for q in (1, 3, 200):
         counts = name_counts([models], X, sample_membership([models]), q)
         assert counts.tolist() == naive.name_counts(R, own, models.scale, models.weight, q).tolist()
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1024])
+def test_the_models_that_are_compared_at_once_do_not_change_which_are_named(monkeypatch, chunk):
+    models = models_of(60)
+    twice = joined([models, models_of(60, 2), models])  # equal preferences, too
+    membership = sample_membership([models, twice])
+    expected = name_counts([models, twice], X, membership, 3)
+    monkeypatch.setattr("piforest.selection._CHUNK", chunk)
+    assert name_counts([models, twice], X, membership, 3).tolist() == expected.tolist()
+    own = np.array([[(X[s] == x).all(axis=1).any() for s in twice.samples] for x in X])
+    R = twice.family.residuals(X, twice.params)
+    counts = name_counts([twice], X, sample_membership([twice]), 4)
+    assert counts.tolist() == naive.name_counts(R, own, twice.scale, twice.weight, 4).tolist()
+
+
+@pytest.mark.parametrize("density", [0.02, 0.6])
+def test_products_of_sparse_and_of_dense_preferences_are_exact(monkeypatch, density):
+    rng = np.random.default_rng(3)
+    table = np.where(rng.random((40, 30)) < density, rng.integers(1, 128, (40, 30)), 0)
+    sparse = csr_array(table.astype(np.int8))
+    rows = SparseRows(sparse.indptr.astype(np.int64), sparse.indices, sparse.data, 30)
+    steps = np.rint(table / 127 * 15)
+    for dense in (0, 10**6):
+        monkeypatch.setattr("piforest.selection._DENSE", dense)
+        assert (_products(rows) == steps.T @ steps).all()
 
 
 def test_models_of_several_families_are_named_together():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -12,6 +12,18 @@ from numpy.typing import NDArray
 
 # Fixed point: the stored byte k means the preference k / UNIT.
 UNIT = 127
+
+
+class DenseRows(NamedTuple):
+    """Fixed-point rows as a matrix."""
+
+    dense: NDArray[np.int16]
+    """(n, m)"""
+    sums: NDArray[np.float64]
+    """(n,) the sums of their squares"""
+
+
+NO_ROWS = DenseRows(np.empty((0, 0), np.int16), np.empty(0))
 
 
 @dataclass(frozen=True)

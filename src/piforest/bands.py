@@ -165,7 +165,9 @@ def count_bins(bins: Table, rows: Ints, sign: int, counts: Any) -> None:
 
 def within(counts: Any) -> Any:
     """(w, m) the number of points within each half-width."""
-    return np.ascontiguousarray(np.cumsum(counts[::-1], axis=0, dtype=np.int32)[::-1])
+    inside = np.empty(counts.shape, np.int32)
+    compiled.within(counts, inside)
+    return inside
 
 
 def band_bins(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .families import extent, layout_of
-from .families.scaled import column_units
+from .families import extent
+from .heaps import fills_little, is_heap
 from .ladder import WIDTHS
 from .noise import in_sigmas, robust_sigma
 from .protocols import Bools, Floats
@@ -17,13 +17,14 @@ from .structures import Structure
 _FIRST, _LAST, _MOST_HALF_WIDTHS = 2.0, 4.5, 3.0
 # The end of a structure that is too wide for a background beside it.
 _WIDE = 4.0
+# Points beyond this many half-widths of a structure were left when the next one was selected.
+_LEFT = 2.0
 # Outward, each shell is wider by this factor, a third of an octave.
 _SHELL = 2.0 ** (1 / 3)
 # A shell belongs to the structure if it is denser than the background by this factor.
 _DENSER = 2.0
-# A heap is wider than the other structures by this factor, and fills about as many cells of its
-# width as two heaps of points do, each of this many cells along every direction.
-_WIDER, _HEAP_CELLS = 2.5, 5.5
+# A heap is wider than the other structures by this factor, unless its shape shows what it is.
+_WIDER = 2.5
 
 
 class Boundaries:
@@ -96,29 +97,19 @@ def _end(r: Floats, structure: Structure, d: int, widest: float) -> float:
 
 
 def _heaps(X: Floats, R: Floats, structures: Sequence[Structure]) -> Bools:
-    """(s,) which structures of points are heaps of points with a model through them."""
+    """(s,) which structures are heaps of points with a model through them.
+
+    Structures are in the order of their selection: each was found among the points that are beyond
+    two half-widths of those before it.
+    """
     found = np.zeros(len(structures), np.bool_)
     if len(structures) < 2:
         return found
     widths = np.array([each.half_width for each in structures])
-    nearest = np.argmin(R / widths, axis=1)
     for k, each in enumerate(structures):
-        dimension = X.shape[1] - each.family.codimension(X.shape[1])
-        if layout_of(each.family).kind != "points" or dimension < 1:
-            continue
+        left = np.all(R[:, :k] > _LEFT * widths[:k], axis=1)
+        own = np.where(left, R[:, k], np.inf)
+        found[k] = is_heap(each.family, X, own[:, None], widths[[k]])[0]
         if widths[k] >= _WIDER * np.median(np.delete(widths, k)):
-            core = X[(nearest == k) & (R[:, k] <= widths[k])]
-            core = core / column_units(each.family, X.shape[1])
-            found[k] = filled_cells(core, 2 * widths[k]) < 2 * _HEAP_CELLS**dimension
+            found[k] |= fills_little(each.family, X, own, widths[k])
     return found
-
-
-def filled_cells(points: Floats, side: float) -> float:
-    """The effective number of cells of a grid that the points fill: if they were spread evenly
-    over that many cells, as many pairs of points would share a cell."""
-    if len(points) < 2:
-        return 0.0
-    cells = np.floor((points - points.min(axis=0)) / side).astype(np.int64)
-    counts = np.unique(cells, axis=0, return_counts=True)[1]
-    pairs = np.sum(counts * (counts - 1))
-    return float(len(points) * (len(points) - 1) / max(1, pairs))

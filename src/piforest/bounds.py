@@ -130,6 +130,14 @@ def cells_of(family: ModelFamily, params: Floats, d: int) -> int:
     return (0, CELLS, CELLS_2D**2)[len(family.coordinates(np.zeros((1, d)), params[:1]))]
 
 
+def unbounded(models: ModelSet) -> Bounds | None:
+    """Bounds that exclude nothing; None if the family has no chart."""
+    n_cells, m = cells_of(models.family, models.params, models.points.shape[1]), len(models)
+    if n_cells == 0:
+        return None
+    return Bounds(np.zeros((m, 2)), np.full((m, 2), np.inf), np.ones((m, n_cells), np.bool_))
+
+
 def find_bounds(models: ModelSet, X: Floats, stream: Stream) -> Bounds | None:
     """Bounds of models with scales, from the rows of X; None if the family has no chart or no
     model is bounded.

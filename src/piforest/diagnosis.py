@@ -15,13 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .families import extent, layout_of
+from ._random import Stream
+from .families import extent, layout_of, marginal_rows
 from .families.scaled import column_units
 from .fitted import FittedForest
 from .ladder import WIDE_WIDTHS
 from .membership import first_occurrences
 from .protocols import Floats, ModelFamily
-from .structures import Structure
+from .resolution import is_categorical
+from .structures import REACH, Structure
 from .units import scaled_text, unequal_ranges
 
 __all__ = ["Finding", "diagnose"]
@@ -31,10 +33,17 @@ _POINTS_PER_SAMPLE_POINT = 10
 # The share of repeated rows, or of matches that share a point, that is worth a word.
 _REPEATED = 0.05
 _HOLDS_ALL = 0.98
+# Structures that hold less than this share of the points explain little.
+_LITTLE = 0.6
+# A structure is weak if its points are nearly as far from it as null rows are, in the median. A law
+# that explains the share q of the variance of a Gaussian target has sqrt((1 - q) / (1 + q)) times
+# their distance: 0.6 for 47 %.
+_WEAK = 0.6
 # Labels that agree less than this, as F1, with the points beyond all structures are doubtful.
 _GOOD_AGREEMENT = 0.7
 # A step of a column is worth a word if it is larger than this share of sigma.
 _COARSE = 0.5
+_NULL_ROWS = 2000
 _END = 1.001  # a factor for comparing widths
 _LISTED = 4
 
@@ -48,8 +57,8 @@ class Finding:
     code : str
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
-        "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap" or "better_family". Later
-        versions may add others.
+        "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
+        "weak_structure", "categorical_columns" or "better_family". Later versions may add others.
     text : str
         What was found, in one sentence.
     advice : str
@@ -122,7 +131,9 @@ def diagnose(
     columns = [f"column {k}" for k in range(X.shape[1])] if names is None else list(names)
     return [
         *_about_structures(fitted, families, found, structures),
+        *_about_strength(fitted, structures),
         *_about_labels(agreement),
+        *_about_levels(families[0], X, columns),
         *_about_units(families, X, names),
         *_about_scaling(families[0], columns),
         *_about_steps(steps, sigma * column_units(families[0], X.shape[1]), columns),
@@ -162,6 +173,60 @@ def _about_structures(
             f"{structures[0].sigma:.3g}.",
             "If you expect several structures or anomalies, check the units of the columns, or "
             "pass sigma.",
+        )
+
+
+def _about_strength(fitted: FittedForest, structures: Sequence[Structure]) -> Iterator[Finding]:
+    if not structures:
+        return
+    n, family = len(fitted.subset), structures[0].family.name
+    explained = sum(each.support for each in structures) / n
+    if explained < _LITTLE:
+        yield Finding(
+            "little_explained",
+            f"The structures hold only {100 * explained:.3g} % of the points: the others may be "
+            f"anomalies, or follow something that is no {family.replace('_', ' ')}.",
+            "If you expect fewer anomalies, try another family, other columns, or a transformation "
+            "such as a logarithm.",
+        )
+    for number, each in enumerate(structures[:_LISTED]):
+        nearness = _relative_distance(each, fitted)
+        if nearness > _WEAK:
+            yield Finding(
+                "weak_structure",
+                f"Structure {number} is weak: its points are {nearness:.2g} times as far from it "
+                "as rows whose columns have nothing to do with each other.",
+                "Its scores tell rows far off a vague trend, not violations of a law; other "
+                "columns may determine it better.",
+            )
+
+
+def _relative_distance(structure: Structure, fitted: FittedForest) -> float:
+    """The median distance of the points of a structure, in units of that of null rows like all."""
+    stream = Stream(fitted.key).child("strength")
+    null = marginal_rows(structure.family, fitted.points, _NULL_ROWS, stream)
+    far = float(np.median(structure.residuals(null)))
+    own = structure.residuals(fitted.points)
+    own = own[own <= REACH * structure.half_width]
+    return float(np.median(own)) / far if far > 0 and len(own) else 0.0
+
+
+def _about_levels(family: ModelFamily, X: Floats, names: list[str]) -> Iterator[Finding]:
+    """Columns of few levels that distances are measured in."""
+    layout, columns = layout_of(family), range(X.shape[1])
+    if layout.kind == "table" and layout.target is not None:
+        columns = range(layout.target % X.shape[1], layout.target % X.shape[1] + 1)
+    elif layout.kind != "points":
+        return
+    few = [k for k in columns if is_categorical(X[:, k])]
+    if few:
+        listed = ", ".join(names[k] for k in few[:_LISTED])
+        more = f" and {len(few) - _LISTED} more" if len(few) > _LISTED else ""
+        yield Finding(
+            "categorical_columns",
+            f"{listed}{more}: few different values, as categories have, and distances between "
+            "categories mean little.",
+            "Leave such columns out, or take one of them as groups.",
         )
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from ._random import Stream, below, mix
+from .families import layout_of
+from .families.scaled import column_units
 from .protocols import Floats
 from .structures import Structure
 
@@ -19,6 +23,8 @@ _DRAWS = 200  # forests that are drawn again from the trees
 _STEPS = 30  # of Newton's method; one is enough for a plane
 _ON = 1e-3  # sigmas within which a changed row lies on a structure
 _FARTHEST = 10.0  # ranges of a column beyond which a change is no reason
+_GAP = 99.0  # percent of the points of a structure are nearer to another one than a gap
+_GAP_POINTS = 2000  # points that the gap is measured on
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,8 @@ class Explanation:
     changes: list[Change] = field(default_factory=list)
     """the columns that would bring the point onto the nearest structure, each alone, the least
     change first; empty for structures of other dimensions than one less than the columns"""
+    extrapolated: bool = False
+    """whether the point is anomalous and on the nearest structure, but no point of it is near"""
 
     def __str__(self) -> str:
         return self.text
@@ -108,8 +116,9 @@ def explanations(
     sureness: Sureness,
     threshold: float,
     structures: list[Structure],
+    members: Sequence[Floats] | None = None,
 ) -> list[Explanation]:
-    """The explanations of the rows of X."""
+    """The explanations of the rows of X; members: the rows of each structure, if they are known."""
     columns = [structure.residuals(X) for structure in structures]
     distances = np.column_stack(columns) if columns else np.empty((len(X), 0))
     sigmas = distances / np.array([structure.sigma for structure in structures])
@@ -134,9 +143,32 @@ def explanations(
             score, threshold, p, score > threshold, nearest, "",
             float(sureness.stability[i]), probability, chance, changes,
         )  # fmt: skip
-        text = _sentence(found, structures, X[i])
-        results.append(Explanation(**{**found.__dict__, "text": text}))
+        if members is not None and found.anomalous and _is_on(found):
+            k = int(order[0])
+            alone = _is_alone(structures[k], X[i], members[k])
+            found = replace(found, extrapolated=alone)
+        results.append(replace(found, text=_sentence(found, structures, X[i])))
     return results
+
+
+def _is_on(found: Explanation) -> bool:
+    return bool(found.nearest) and found.nearest[0].sigmas <= _MAX_SIGMAS
+
+
+def _is_alone(structure: Structure, x: Floats, members: Floats) -> bool:
+    """Whether the row x (d,) is farther from the members (n, d) of a structure than nearly all of
+    these are from each other."""
+    if len(members) < 2:
+        return False
+    units = column_units(structure.family, len(x))
+    if layout_of(structure.family).kind == "table":
+        # The columns of a table are no lengths: their spread says what is near.
+        spread = members.std(axis=0)
+        units = np.where(spread > 0, spread, 1.0)
+    tree = cKDTree(members / units)
+    some = members[:: -(-len(members) // _GAP_POINTS)]
+    gaps = tree.query(some / units, k=2)[0][:, 1]
+    return bool(tree.query(x / units)[0] > np.percentile(gaps, _GAP))
 
 
 def column_changes(structure: Structure, x: Floats) -> list[Change]:
@@ -197,8 +229,10 @@ def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str
     if not np.isfinite(first.sigmas):
         return head + "on the wrong side of every structure."
     away = f"{first.sigmas:.3g} sigmas ({first.distance:.3g}) away"
-    if first.sigmas <= _MAX_SIGMAS:
+    if _is_on(found):
         but = ", but it shares too little with its points" if anomalous else ""
+        if found.extrapolated:
+            but = ", but no other row is near here on this structure (extrapolation)"
         return head + f"on {what}, {away}{but}."
     but = "" if anomalous else ", but it shares enough with the points of some"
     text = head + f"on no structure; the nearest is {what}, {away}{but}."

@@ -18,9 +18,11 @@ from .diagnosis import Finding, diagnose
 from .engines import Backend
 from .families.scaled import column_units
 from .fitted import FittedForest
+from .fitted.file_structures import StoredStructures
 from .membership import sample_membership
 from .pieces import Pieces, find_pieces
 from .protocols import Bools, Floats, Ints
+from .roundness import is_shape_of_cloud
 from .structure_description import column_names
 from .structure_search import find_structures
 from .structures import REACH, BandCounts, Structure, greedy_structures
@@ -45,6 +47,8 @@ class Findings:
         Scores of all training rows and of the subset that represents them, if they are known.
     names : sequence of str or None
         The names of the columns, which the structures are described by.
+    known : StoredStructures or None
+        The structures, if they are known from a file.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class Findings:
         scores: Floats | None = None,
         subset_scores: Floats | None = None,
         names: Sequence[str] | None = None,
+        known: StoredStructures | None = None,
     ) -> None:
         self.fitted = fitted
         self._names = None if names is None else tuple(str(name) for name in names)
@@ -60,7 +65,8 @@ class Findings:
         self._scores = fitted.pool_scores if fitted.holds_all else scores
         self._null_scores: Floats | None = None
         self._threshold: float | None = None
-        self._greedy: list[Structure] | None = None
+        self._greedy: list[Structure] | None = None if known is None else known.greedy
+        self._known = None if known is None else known.found
         self._structures: list[Structure] | None = None
         self.better_family: list[Finding] | None = None
         """set on first use by the detector"""
@@ -151,6 +157,9 @@ class Findings:
         if self._greedy is None:
             families = self._band_counts(backend, tables)
             self._greedy = greedy_structures(families, labels.NEAR)
+            stream = Stream(self.fitted.key).child("round")
+            if is_shape_of_cloud(families[0].X, self._greedy, labels.NEAR, stream):
+                self.expect_no_structure()
         return bool(self._greedy)
 
     def units_hide_structures(self, backend: Backend, tables: Tables | None = None) -> bool:
@@ -160,16 +169,14 @@ class Findings:
         families = [models.family for models in self.fitted.embedding.models]
         return hide_structures(families, self.fitted.points, self._greedy or [])
 
-    def diagnosis(
-        self, backend: Backend, names: Sequence[str] | None, steps: Floats | None
-    ) -> list[Finding]:
-        """What to know about the data and the result; names, steps: of the columns."""
+    def diagnosis(self, backend: Backend, steps: Floats | None) -> list[Finding]:
+        """What to know about the data and the result; steps: of the columns."""
         if self._diagnosis is None:
             self._diagnosis = diagnose(
                 self.fitted,
                 self.structures(backend),
                 found=self.found_structure(backend),
-                names=names,
+                names=self._names,
                 steps=steps,
                 disagreement=self._disagreement(backend),
                 agreement=self._agreement,
@@ -179,33 +186,48 @@ class Findings:
     def structures(self, backend: Backend) -> list[Structure]:
         """The structures of the pool, with members from the training rows, or from the random
         50,000 that represent them."""
+        if self._structures is None and self._known is not None:
+            self._structures = self._described(self._known)
+        if self._structures is None:
+            self.found_structure(backend)  # decides whether the shape of the cloud is all
         if self._structures is None:
             self._structures = self._described(self._find_structures(backend))
         return self._structures
 
+    def to_store(self, backend: Backend) -> StoredStructures | None:
+        """The structures for a model file; None for a forest without models."""
+        if self.fitted.embedding is None:
+            return None
+        self.found_structure(backend)
+        return StoredStructures(self.structures(backend), self._greedy or [])
+
     def name_columns(self, names: Sequence[str]) -> None:
-        """Describe the structures by these names of the columns."""
-        self._names = tuple(str(name) for name in names)
+        """Describe the structures and the diagnosis by these names of the columns."""
+        self._names, self._diagnosis = tuple(str(name) for name in names), None
         if self._structures is not None:
             self._structures, self._pieces = self._described(self._structures), None
 
+    def member_rows(self, backend: Backend) -> list[Floats]:
+        """The rows of the members of each structure."""
+        return self._rows_of(self.structures(backend))
+
     def _described(self, found: list[Structure]) -> list[Structure]:
-        rows, numbers, _ = self._represented()
-        d = rows.shape[1]
+        d = self.fitted.points.shape[1]
         return [
-            each.with_description(
-                rows[np.searchsorted(numbers, each.members)],
-                self._names or column_names(each.family, d),
-            )
-            for each in found
+            each.with_description(rows, self._names or column_names(each.family, d))
+            for each, rows in zip(found, self._rows_of(found))
         ]
+
+    def _rows_of(self, found: list[Structure]) -> list[Floats]:
+        rows, numbers, _ = self._represented()
+        return [rows[np.searchsorted(numbers, each.members)] for each in found]
 
     def _represented(self) -> tuple[Floats, Ints, bool]:
         """The training rows that represent all, their numbers, and whether they are the pool."""
         fitted = self.fitted
         if fitted.holds_all:
-            return fitted.points, fitted.pool_numbers, True
-        return fitted.subset, subset(Stream(fitted.key), fitted.n_training), False
+            return fitted.points, fitted.represented_numbers, True
+        return fitted.subset, fitted.represented_numbers, False
 
     def pieces(self, backend: Backend) -> Pieces:
         """The connected pieces of the structures."""

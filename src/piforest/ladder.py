@@ -8,6 +8,7 @@ large that they are needed, all bands are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ N_WIDE = 4
 0.36, and 0.36"""
 N_NULL = 2000
 _MIN_EXPECTED = 0.001
+# Logarithms of counts below this are kept: at most 1 MB for each codimension.
+_TABULATED = 2**13
 # The count that null rows give is multiplied by this factor for families with their own null rows:
 # residuals that are bounded, such as those of segments, are denser near 0 by chance.
 _OWN_NULL_FACTOR = 2.0
@@ -127,11 +130,27 @@ def log_likelihood_ratios(inside: Any, codimension: int, widths: Floats = WIDTHS
     inside (w, m): k, the number of points in each band, without the sample of the model. E is the
     expected number if the points of the widest band were distributed evenly.
     """
-    ratios = np.empty(inside.shape)
-    shares = (WIDTHS[: len(widths)] / WIDTHS[0]) ** codimension
-    logs = np.empty((2, 1 + inside[0].max(initial=0)))
-    compiled.log_ratios(inside, shares, _MIN_EXPECTED, *logs, ratios)
+    ratios, largest = np.empty(inside.shape), int(inside[0].max(initial=0))
+    if largest < _TABULATED:
+        # One table for many calls: the search for structures asks for a few hundred ratios.
+        tables = _kept_tables(codimension, len(widths), 1 << largest.bit_length())
+    else:
+        tables = _log_tables(codimension, len(widths), largest + 1)
+    shares, logs, expected_logs = tables
+    compiled.log_ratios(inside, shares, _MIN_EXPECTED, logs, expected_logs, ratios)
     return ratios
+
+
+def _log_tables(codimension: int, n_widths: int, size: int) -> tuple[Floats, Floats, Floats]:
+    """The shares (w,) of the widest band that narrower ones have, the logarithms (size,) of counts
+    and those of the expected counts (w, size)."""
+    shares = (WIDTHS[:n_widths] / WIDTHS[0]) ** codimension
+    logs, expected_logs = np.empty(size), np.empty((n_widths, size))
+    compiled.log_tables(shares, _MIN_EXPECTED, logs, expected_logs)
+    return shares, logs, expected_logs
+
+
+_kept_tables = lru_cache(maxsize=32)(_log_tables)
 
 
 def ratios_above(inside: Any, codimension: int, widths: Floats, least: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._kernels.preferences import find_contents
 from ._random import mix
-from .models import ModelSet
+from .models import ModelSet, sample_positions
 from .protocols import Bools, Floats, Ints
 
 
@@ -52,13 +52,14 @@ def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     for part in models:
         excludes = part.excludes_sample
         excluding = np.arange(len(part)) if excludes is None else np.flatnonzero(excludes)
-        rows = np.searchsorted(np.unique(part.samples), part.samples[excluding]).ravel()
+        rows = sample_positions(part.samples, excluding).ravel()
         contents.append(content[: len(part.points)][rows])
         columns.append(first + np.repeat(excluding, part.samples.shape[1]))
         content, first = content[len(part.points) :], first + len(part)
     each = np.concatenate(contents)
-    # Stable, so that the models of a content stay in ascending order.
-    order = np.argsort(each, kind="stable")
+    # Stable, so that the models of a content stay in ascending order; 16 bits are sorted by radix.
+    few = len(hashes) <= 2**16
+    order = np.argsort(each.astype(np.uint16) if few else each, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(hashes))))
     return SampleMembership(hashes, points[chosen], starts, np.concatenate(columns)[order])
 

@@ -27,6 +27,8 @@ _MAX_WORK = 2**32
 # Minimal samples that are solved at once: this many, in at most this many bytes. Solvers make
 # several arrays of that size.
 _CHUNK, _CHUNK_BYTES = 16384, 2**25
+# Row numbers up to this many times their count are marked, not sorted.
+_SPARSE = 16
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ class ModelSet:
 
     def take(self, models: Ints) -> ModelSet:
         """The models with these indices."""
-        samples = self.samples[models]
-        kept = np.isin(np.unique(self.samples), samples)
+        samples, rows = self.samples[models], distinct_rows(self.samples)
+        kept = np.isin(rows, distinct_rows(samples), assume_unique=True)
         bounds, excludes = self.bounds, self.excludes_sample
         return replace(
             self,
@@ -85,12 +87,33 @@ class ModelSet:
         return replace(self, weight=weight)
 
 
+def distinct_rows(samples: Ints) -> Ints:
+    """The row numbers in any of the samples, ascending: `np.unique` without a sort, if the numbers
+    are not much larger than their count."""
+    highest = int(samples.max(initial=0))
+    if highest > _SPARSE * samples.size:
+        return np.unique(samples)
+    present = np.zeros(highest + 1, np.bool_)
+    present[samples.ravel()] = True
+    return np.flatnonzero(present)
+
+
+def sample_positions(samples: Ints, models: Ints) -> Ints:
+    """(models, k) the positions of the rows of these samples among the rows of all samples."""
+    rows = distinct_rows(samples)
+    if rows[-1] > _SPARSE * samples.size:
+        return np.searchsorted(rows, samples[models])
+    positions = np.empty(rows[-1] + 1, np.int64)
+    positions[rows] = np.arange(len(rows))
+    return np.asarray(positions[samples[models]])
+
+
 def joined(parts: Sequence[ModelSet]) -> ModelSet:
     """The models of several sets of one family, as they were drawn from the same rows."""
     if len(parts) == 1:
         return parts[0]
     samples = np.concatenate([part.samples for part in parts])
-    rows = np.concatenate([np.unique(part.samples) for part in parts])
+    rows = np.concatenate([distinct_rows(part.samples) for part in parts])
     first = np.unique(rows, return_index=True)[1]
     return replace(
         parts[0],
@@ -181,4 +204,4 @@ def _join(X: Floats, family: ModelFamily, params: list[Any], samples: list[Any])
     theta = np.empty((len(rows), params[0].shape[1]), order="F")
     np.concatenate(params, out=theta)
     ones = np.ones(len(theta))
-    return ModelSet(family, theta, rows, X[np.unique(rows)], ones, ones)
+    return ModelSet(family, theta, rows, X[distinct_rows(rows)], ones, ones)

@@ -53,7 +53,8 @@ def refit_models(
         bounds = None if models.bounds is None else models.bounds[at]
         part = replace(models, params=models.params[at], bounds=bounds)
         for rows, R in residual_blocks(X, [part], limit[at]):
-            counts[at] += np.sum(limit[at] > R, axis=0)
+            if size >= LARGE:
+                counts[at] += np.sum(limit[at] > R, axis=0)
             add_moments(
                 R, limit[at], starts[rows], ends[rows], membership.columns, first,
                 lifted.rows[rows], S[at],

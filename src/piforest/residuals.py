@@ -43,7 +43,7 @@ def residual_blocks(
     sizes = [len(part.params) for part in models]
     limits = np.full(sum(sizes), np.inf) if limits is None else limits
     near = np.split(limits, np.cumsum(sizes)[:-1])
-    stable = all(_is_built_in(part.family) for part in models)
+    stable = all(is_built_in(part.family) for part in models)
     for start in range(0, n, size):
         block = X[start : start + size]
         if len(block) < size and not stable:  # padded with copies of the last row
@@ -54,7 +54,8 @@ def residual_blocks(
         yield rows, R[: rows.stop - start]
 
 
-def _is_built_in(family: ModelFamily) -> bool:
+def is_built_in(family: ModelFamily) -> bool:
+    """Whether the residuals of one row and one model do not depend on those computed with them."""
     return _is_registered(type(family.base if isinstance(family, ScaledFamily) else family))
 
 
@@ -71,7 +72,7 @@ def _residuals(models: ModelSet, block: Floats, limit: Floats) -> Floats:
     """
     family = models.family
     R = family.residuals(block, models.params)
-    if _is_built_in(family):
+    if is_built_in(family):
         return _bounded(models, block, R, limit)
     source = f"residuals of family {family.name!r}"
     R = check_shape(source, R, (len(block), len(models))).astype(np.float64, order="C", copy=False)

@@ -33,6 +33,8 @@ _MOSTLY_REPEATED = 0.5
 _REGULAR = 0.4
 _RANGE = (1, 99)  # percentiles
 _EFFECT_ROWS = 100
+# A value that at least this share of the rows has, and this many rows, is a level of the column.
+_COMMON, _MIN_COMMON = 0.1, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +115,22 @@ def find_resolution(family: ModelFamily, X: Floats, stream: Stream) -> Resolutio
             # The residuals of matches are continuous as soon as one coordinate is.
             return Resolution(np.zeros(d), stream.key)
     return Resolution(steps, stream.key)
+
+
+def levels_matter(family: ModelFamily, X: Floats) -> bool:
+    """Whether a level of the target of a table would look like a law: "target = 0" holds for many
+    rows in a band of no width, whatever the other columns are."""
+    layout = layout_of(family)
+    if layout.kind != "table" or layout.target is None:
+        return False
+    target = X[:, layout.target % X.shape[1]]
+    counts = np.unique(target, return_counts=True)[1]
+    return is_categorical(target) or bool(counts.max() >= max(_MIN_COMMON, _COMMON * len(target)))
+
+
+def is_categorical(values: Floats) -> bool:
+    """Whether a column has few levels, which repeat."""
+    return 2 <= len(np.unique(values)) < min(_MIN_LEVELS, len(values) / 2)
 
 
 def step_of(values: Floats) -> float:

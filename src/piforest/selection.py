@@ -9,16 +9,21 @@ they were.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from ._kernels.selection import merge_models, name_models
+from ._kernels.selection import add_products, merge_models, name_models
+from ._rows import UNIT, SparseRows
 from ._threads import in_threads, n_threads
 from .membership import SampleMembership
 from .models import ModelSet
 from .preferences import Gaussian, Preferences
 from .protocols import Floats, Ints
-from .residuals import residual_blocks
+from .residuals import is_built_in, residual_blocks
 
 # Tanimoto similarity of preferences above which two models are the same.
 _SAME = 0.9
@@ -26,35 +31,78 @@ _SAME = 0.9
 _STEPS = 15
 # Rows that models are compared on: fewer for many models, since all pairs are multiplied.
 _COMPARED_ROWS, _MIN_COMPARED, _PRODUCTS = 2048, 512, 2**32
-# Rows of a thread.
-_BLOCK = 256
+# Products of sparse rows are slower than those of a dense matrix by this factor.
+_DENSE = 24
+# Rows of a thread, and models that they are compared with at once.
+_BLOCK, _CHUNK = 256, 1024
 
 
 def name_counts(
     models: Sequence[ModelSet], X: Floats, membership: SampleMembership, n_named: int
 ) -> Ints:
     """(m,) how many rows of X have each model among the `n_named` that they prefer most."""
-    scale = np.concatenate([part.scale for part in models])
-    with np.errstate(divide="ignore"):
-        log_weight = np.log(np.concatenate([part.weight for part in models]))
-    limit = np.where(np.isfinite(log_weight), Gaussian.cutoff * scale, -1.0)
+    ordered = _by_weight(models)
+    position = np.concatenate([chunk.models for chunk in ordered])
+    position[position] = np.arange(len(position))
 
     def count(block: Floats) -> Ints:
-        counts = np.zeros(len(scale), np.int64)
-        workspace = np.empty(len(scale)), np.empty(n_named, np.int64), np.empty(n_named)
+        best, values = np.zeros((len(block), n_named), np.int64), np.empty((len(block), n_named))
+        values.fill(-np.inf)
         starts, ends = membership.of(block)
-        for rows, R in residual_blocks(block, models, limit):
-            name_models(
-                R, limit, scale, log_weight, starts[rows], ends[rows], membership.columns,
-                *workspace, counts,
-            )  # fmt: skip
-        return counts
+        for chunk in ordered:
+            # No preference exceeds the weight, so that rows with larger ones need not look.
+            near = values[:, -1] <= chunk.log_weight[0]
+            rows = np.flatnonzero(near | (not chunk.divisible))
+            limit, value = chunk.limit, np.empty(len(chunk.limit))
+            for some, R in residual_blocks(block[rows], [chunk.part], limit):
+                name_models(
+                    R, rows[some], chunk.models, limit, chunk.part.scale, chunk.log_weight, starts,
+                    ends, membership.columns, position, chunk.first, value, best, values,
+                )  # fmt: skip
+        return np.bincount(best[values > -np.inf], minlength=len(position))
 
     blocks = [(X[start : start + _BLOCK],) for start in range(0, len(X), _BLOCK)]
-    counts = np.zeros(len(scale), np.int64)
+    counts = np.zeros(len(position), np.int64)
     for part in in_threads(count, blocks, n_threads(), len(blocks)):
         counts += part
     return counts
+
+
+class _Chunk(NamedTuple):
+    """Models of one family; their numbers among the models of all families."""
+
+    part: ModelSet
+    models: Ints
+    first: int
+    """the number of models in the chunks before"""
+    limit: Floats
+    log_weight: Floats
+    divisible: bool
+    """whether residuals do not depend on the rows and models that they are computed with"""
+
+
+def _by_weight(models: Sequence[ModelSet]) -> list[_Chunk]:
+    """All models in chunks, those of most weight first."""
+    chunks: list[_Chunk] = []
+    number = first = 0
+    for part in models:
+        divisible = is_built_in(part.family)
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(part.weight)
+        limit = np.where(np.isfinite(log_weight), Gaussian.cutoff * part.scale, -1.0)
+        order = np.argsort(-log_weight, kind="stable") if divisible else np.arange(len(part))
+        for some in np.split(order, range(_CHUNK, len(order), _CHUNK) if divisible else []):
+            bounds = None if part.bounds is None else part.bounds[some]
+            few = replace(
+                part, params=np.asfortranarray(part.params[some]), scale=part.scale[some],
+                bounds=bounds,
+            )  # fmt: skip
+            chunks.append(
+                _Chunk(few, number + some, first, limit[some], log_weight[some], divisible)
+            )
+            first += len(some)
+        number += len(part)
+    return chunks
 
 
 def representatives(models: Sequence[ModelSet], X: Floats, counts: Ints) -> Ints:
@@ -62,14 +110,24 @@ def representatives(models: Sequence[ModelSet], X: Floats, counts: Ints) -> Ints
     n_rows = min(max(_PRODUCTS // len(counts) ** 2, _MIN_COMPARED), _COMPARED_ROWS)
     rows = X[:: -(-len(X) // n_rows)]
     equal = [part.with_weights(np.ones(len(part))) for part in models]
-    P = Preferences(equal, Gaussian()).rows_of(rows).to_csr().toarray()
-    P = np.rint(P * _STEPS).astype(np.float32)
-    products = np.asarray(P.T @ P)  # exact: integers below 2^24
+    products = _products(Preferences(equal, Gaussian()).rows_of(rows))
     importance = counts * np.diag(products)
     order = np.argsort(-importance, kind="stable")
     representative = np.empty(len(counts), np.int64)
     merge_models(products, order, _SAME, representative)
     return representative
+
+
+def _products(rows: SparseRows) -> NDArray[np.float32]:
+    """(m, m) products of the columns in steps: exact, since they are integers below 2^24."""
+    m = rows.n_columns
+    steps = np.rint(rows.data / UNIT * _STEPS).astype(np.float32)
+    if _DENSE * np.sum(rows.counts**2) < len(rows) * m * m:
+        products = np.zeros((m, m), np.float32)
+        add_products(rows.indptr, rows.indices, steps, products)
+        return products
+    P = csr_array((steps, rows.indices.astype(np.int32), rows.indptr), (len(rows), m)).toarray()
+    return np.asarray(P.T @ P)
 
 
 def merged_weights(weight: Floats, counts: Ints, representative: Ints) -> Floats:

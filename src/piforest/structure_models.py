@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._random import Stream, mix
+from ._kernels.random import sample_smallest
+from ._random import Stream
 from .bands import full_band_table
 from .families.scaled import scaled_rows
 from .membership import sample_membership
-from .models import ModelSet
+from .models import ModelSet, distinct_rows
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .refit import normalisation
 from .sampling.mixed import local_samples
@@ -54,7 +55,7 @@ def local_models(
         return None
     samples, ones = samples[at], np.ones(len(at))
     theta = np.asfortranarray(params[valid])
-    return ModelSet(family, theta, samples, X[np.unique(samples)], ones, ones)
+    return ModelSet(family, theta, samples, X[distinct_rows(samples)], ones, ones)
 
 
 def models_of(candidate: Candidate, members: Ints, stream: Stream) -> Floats:
@@ -62,33 +63,39 @@ def models_of(candidate: Candidate, members: Ints, stream: Stream) -> Floats:
     random minimal samples, if there are enough rows."""
     models = [candidate.params[None]]
     if len(members) > candidate.bands.models.samples.shape[1]:
-        models += _least_squares(candidate, members)
+        models += weighted_least_squares(
+            candidate.bands.family,
+            candidate.params,
+            candidate.bands.X[members],
+            candidate.half_width,
+        )
         models.append(_of_minimal_samples(candidate.bands, members, stream))
     return np.concatenate(models)
 
 
 def _of_minimal_samples(bands: BandCounts, members: Ints, stream: Stream) -> Floats:
-    size, n = bands.models.samples.shape[1], len(members)
-    hashes = mix(stream.key, np.arange(_MINIMAL_SAMPLES * n)).reshape(_MINIMAL_SAMPLES, n)
-    smallest = np.argpartition(hashes, size - 1, axis=1)[:, :size]
-    samples = np.take_along_axis(smallest, np.argsort(np.take_along_axis(hashes, smallest, 1)), 1)
+    samples = np.empty((_MINIMAL_SAMPLES, bands.models.samples.shape[1]), np.int64)
+    hashes = np.empty(samples.shape[1], np.uint64)
+    sample_smallest(np.uint64(stream.key), len(members), hashes, samples)
     params, valid = bands.family.solve(bands.X[members[samples]])
     return np.asarray(params[valid])
 
 
-def _least_squares(candidate: Candidate, members: Ints) -> list[Floats]:
-    """Least-squares models, each (1, p), of the members within the reach of the one before."""
-    bands, theta, found = candidate.bands, candidate.params[None], list[Floats]()
-    family, X = bands.family, bands.X[members]
+def weighted_least_squares(
+    family: ModelFamily, params: Floats, X: Floats, half_width: float
+) -> list[Floats]:
+    """Least-squares models, each (1, p), of the rows of X within the reach of the one before, the
+    first with these parameters (p,); none if the family has no such fit."""
+    theta, found = params[None], list[Floats]()
     if not (hasattr(family, "lift") and hasattr(family, "refit")):
         return found
     frame = normalisation(family, X)
     if not (frame.scale > 0).all():
         return found
-    lifted, reach = family.lift(frame.normalised(X)), _LEAST_SQUARES_REACH * candidate.half_width
+    lifted, reach = family.lift(frame.normalised(X)), _LEAST_SQUARES_REACH * half_width
     for _ in range(_LEAST_SQUARES):
         weights = np.maximum(1 - (family.residuals(X, theta)[:, 0] / reach) ** 2, 0.0) ** 2
-        if np.sum(weights > 0) <= bands.models.samples.shape[1]:
+        if np.sum(weights > 0) <= family.sample_size(X.shape[1]):
             break
         # Not BLAS, whose sums may depend on the number of threads.
         S = np.einsum("ni,nj->ij", lifted * weights[:, None], lifted)

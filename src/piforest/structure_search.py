@@ -7,6 +7,7 @@ significance limit for each: one structure more must explain more than chance do
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ._random import Stream
 from .protocols import Bools, Floats, Ints
 from .structure_models import best_candidate, local_bands, models_of, refine
 from .structures import (
+    MAX_STRUCTURES,
     REACH,
     BandCounts,
     Candidate,
@@ -26,7 +28,7 @@ from .structures import (
 )
 
 _REFINEMENTS = 4
-# Models of neighbours that are drawn among the points before the search, and within a structure.
+# Models of neighbours that are drawn among the points of a structure.
 _LOCAL_MODELS = 1000
 # Starts: greedy selection with narrower and narrower bands.
 _STARTS = 8
@@ -41,19 +43,41 @@ _SAME_WIDTH, _LARGE_SAMPLE = 1.5, 7
 _NEIGHBOURS = 3
 
 
+class _Effort(NamedTuple):
+    """How much is tried for a start."""
+
+    local_models: int
+    """models of neighbours that are drawn among the points"""
+    look_ahead: bool
+    step: int
+    """of the narrower bands, every so many are tried"""
+
+
+_THOROUGH, _ROUGH = _Effort(_LOCAL_MODELS, True, 1), _Effort(500, False, 3)
+
+
+def rough_structures(families: Sequence[BandCounts], stream: Stream) -> list[Structure]:
+    """The structures of all points, without members, from few starts and one refinement."""
+    everything = np.ones(len(families[0].X), np.bool_)
+    counted, limit = evidence_rows(families, everything), significance_limit(families)
+    found = _best_start(families, counted, limit, stream.child("starts"), _ROUGH)
+    found = refine(found, counted, limit, stream.child("refine"))
+    return [each.structure() for each in found if each.log_ratio > limit]
+
+
 def find_structures(
     families: Sequence[BandCounts], normal: Bools, stream: Stream
 ) -> list[Structure]:
     """The structures of the `normal` points."""
     X, raw = families[0].X, families[0].raw
     counted, limit = evidence_rows(families, normal), significance_limit(families)
-    found = _best_start(families, counted, limit, stream.child("starts"))
+    found = _best_start(families, counted, limit, stream.child("starts"), _THOROUGH)
     for step in range(_REFINEMENTS):
         found = refine(found, counted, limit, stream.child(step))
     found = _divided(found, counted, limit, stream.child("divide"))
     found = _united(found, counted, limit, stream.child("unite"))
     found = sorted((each for each in found if each.log_ratio > limit), key=lambda c: -c.log_ratio)
-    structures = [each.structure() for each in found]
+    structures = [each.structure() for each in found[:MAX_STRUCTURES]]
     cells = members_of(X, normal, structures)
     return [each.with_noise(raw, np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
 
@@ -69,7 +93,7 @@ def _evidence(found: Sequence[Candidate], limit: float) -> float:
 
 
 def _best_start(
-    families: Sequence[BandCounts], counted: Bools, limit: float, stream: Stream
+    families: Sequence[BandCounts], counted: Bools, limit: float, stream: Stream, effort: _Effort
 ) -> list[Candidate]:
     """The structures of greedy selection with the most evidence.
 
@@ -79,16 +103,18 @@ def _best_start(
     """
     rows = np.flatnonzero(counted)
     local = [
-        local_bands(bands, rows, _LOCAL_MODELS, stream.child(i)) for i, bands in enumerate(families)
+        local_bands(bands, rows, effort.local_models, stream.child(i))
+        for i, bands in enumerate(families)
     ]
     # The local models are measured on the counted rows alone, so the others are as well.
     every = [bands.of_rows(rows) for bands in families]
     every += [bands for bands in local if bands is not None]
     active = np.ones(len(rows), np.bool_)
-    starts = [greedy(every, active, REACH, look_ahead=True)]
+    starts = [greedy(every, active, REACH, look_ahead=effort.look_ahead)]
     widest = max((each.half_width for each in starts[0]), default=0.0)
     widths = {float(width) for bands in families if not is_wide(bands) for width in bands.widths}
-    for width in sorted((width for width in widths if width < widest), reverse=True)[:_STARTS]:
+    narrower = sorted((width for width in widths if width < widest), reverse=True)[:_STARTS]
+    for width in narrower[:: effort.step]:
         narrow = greedy(every, active, REACH, widest=width)
         rest = active & ~_explained(every[0].X, narrow)
         starts.append(narrow + greedy(every, rest, REACH))

@@ -23,6 +23,8 @@ __all__ = ["Structure"]
 # Points within this many half-widths belong to a structure.
 REACH = 3.0
 _MAX_STRUCTURES = 100
+# A search for structures keeps at most this many, those with the most evidence.
+MAX_STRUCTURES = 1000
 
 
 def weighted_sigma(structures: Sequence[Structure], otherwise: float) -> float:

@@ -250,3 +250,17 @@ def test_the_threshold_follows_the_stream_and_drift_tells_what_changed():
     kinds = [event.kind for event in detector.drift_]
     assert kinds.count("left") == kinds.count("came") == 3
     assert all(row > len(X) for row in (event.row for event in detector.drift_))
+
+
+def test_structures_of_a_stream_have_equations_with_the_names_of_its_columns():
+    pd = pytest.importorskip("pandas")
+    X = rows(600)
+    frame = pd.DataFrame(X, columns=["load", "power"])
+    plain = StreamingPreferenceIsolationForest("line", window=200, random_state=0)
+    named = StreamingPreferenceIsolationForest("line", window=200, random_state=0)
+    plain.score_learn(X)
+    named.score_learn(frame)
+    assert {"x", "y"} <= set(plain.structures_[0].equation)
+    assert plain.structures_[0].equation.replace("x", "load").replace("y", "power") == (
+        named.structures_[0].equation
+    )

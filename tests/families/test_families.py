@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from piforest.families import extent, get_family, list_families, resolve_family
+from piforest.families import _median, extent, get_family, list_families, resolve_family
 from scenes import (
     CALIBRATED,
     circle_points,
@@ -307,3 +307,11 @@ def test_registry_errors_name_the_known_and_the_nearest():
         resolve_family(type(EIGHT))
     with pytest.raises(ValueError, match=r"without \['name'"):
         resolve_family(object())
+
+
+@pytest.mark.parametrize("n", [1, 2, 16_383, 16_384, 40_001])
+@pytest.mark.parametrize("kind", ["even", "equal", "two"])
+def test_the_median_of_a_sample_is_that_of_all_values(n, kind):
+    rng = np.random.default_rng(n)
+    values = {"even": rng.gamma(2, size=n), "equal": np.ones(n), "two": rng.integers(0, 2, n) / 3}
+    assert _median(values[kind]) == np.median(values[kind])

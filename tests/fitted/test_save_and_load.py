@@ -374,7 +374,7 @@ def test_other_archives_and_other_versions_are_rejected(tmp_path):
         PreferenceIsolationForest.load(tmp_path / "other.npz")
     header = {"format": io.FORMAT, "version": 99}
     np.savez(tmp_path / "new.npz", header=np.array(json.dumps(header)))
-    with pytest.raises(ValueError, match=r"has version 99 .* reads versions 1 to 3"):
+    with pytest.raises(ValueError, match=r"has version 99 .* reads versions 1 to 4"):
         PreferenceIsolationForest.load(tmp_path / "new.npz")
     with pytest.raises(FileNotFoundError):
         PreferenceIsolationForest.load(tmp_path / "absent")

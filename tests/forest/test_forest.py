@@ -254,3 +254,23 @@ def test_path_lengths_from_overlaps_equal_those_from_distances(name):
     assert forest._shares
     some = metric.rows(rows[50:])
     assert np.array_equal(forest.path_lengths(some), forest.path_lengths(some, forest.table(some)))
+
+
+@pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka", "cosine"])
+def test_trees_grown_from_rows_equal_those_from_distances(monkeypatch, name):
+    rng = np.random.default_rng(1)
+    dense = rng.integers(1, 128, (90, 40)) * (rng.random((90, 40)) < 0.1)
+    dense[:5] = dense[5]  # ties, and empty rows
+    rows = sparse_rows(dense)
+    rows = SparseRows(rows.indptr, rows.indices, rows.data.astype(np.int8), rows.n_columns)
+    metric = get_metric(name)
+    empty = PooledForest(metric, metric.rows(rows), FlatForest(64, 2, soft=True))
+    assert empty.dense_rows is None, "few rows, many columns"
+    monkeypatch.setattr("piforest.forest.pooled._DENSE_COLUMNS", 1)
+    empty = PooledForest(metric, metric.rows(rows), FlatForest(64, 2, soft=True))
+    assert (empty.dense_rows is not None) == (name in ("tanimoto", "jaccard"))
+    if empty.dense_rows is not None:
+        ours = empty.grow(None, 20, Stream(0), 1).trees
+        expected = empty.grow(empty.table(metric.rows(rows)), 20, Stream(0), 1).trees
+        for each in ("roots", "first_child", "seed", "size"):
+            assert np.array_equal(getattr(ours, each), getattr(expected, each))

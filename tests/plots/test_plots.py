@@ -127,6 +127,11 @@ def test_equal_scores_have_a_colour_and_a_bar():
     assert low < 0.5 < high
 
 
+def test_the_colour_bar_ends_at_1_where_nothing_is_flagged():
+    ax = plot_scores([[0.0, 0.0], [1.0, 1.0]], [0.5, 0.9], threshold=1.0)
+    assert ax.figure.axes[1].get_ylim()[1] == 1.0
+
+
 def test_the_ends_of_a_colour_bar_are_pointed_where_scores_lie_beyond_it():
     assert plot_scores(X, SCORES).figure.axes[1]._colorbar.extend == "both"
     ax = plot_scores(X, SCORES > 0.5)

@@ -60,19 +60,37 @@ def count_bins(bins, rows, sign, byte_counts, counts):
 
 
 @jit
+def within(counts, out):
+    """out (w, m): the number of points in this band or a narrower one."""
+    last = counts.shape[0] - 1
+    for j in range(counts.shape[1]):
+        out[last, j] = counts[last, j]
+    for w in range(last - 1, -1, -1):
+        for j in range(counts.shape[1]):
+            out[w, j] = out[w + 1, j] + counts[w, j]
+
+
+@jit
+def log_tables(shares, min_expected, logs, expected_logs):
+    """The logarithms that `log_ratios` needs of counts below c: logs (c,) and, for each width,
+    expected_logs (w, c)."""
+    for k in range(logs.shape[0]):
+        logs[k] = math.log(k) if k > 0 else 0.0
+    for w in range(shares.shape[0]):
+        for k in range(logs.shape[0]):
+            expected_logs[w, k] = math.log(k * shares[w] + min_expected)
+
+
+@jit
 def log_ratios(inside, shares, min_expected, logs, expected_logs, out):
     """out (w, m) = k ln(k / E) - (k - E) where k = inside > E, else 0.
 
-    E = k[0] shares + min_expected. Counts are small integers, so the logarithms are tabulated,
-    those of E for each width. logs and expected_logs (largest count + 1,) are workspace.
+    E = k[0] shares + min_expected. Counts are small integers, so their logarithms come from
+    tables.
     """
-    for k in range(logs.shape[0]):
-        logs[k] = math.log(k) if k > 0 else 0.0
     for w in range(inside.shape[0]):
-        for k in range(logs.shape[0]):
-            expected_logs[k] = math.log(k * shares[w] + min_expected)
         for j in range(inside.shape[1]):
             k, widest = np.uint64(inside[w, j]), np.uint64(inside[0, j])
             expected = float(widest) * shares[w] + min_expected
-            ratio = k * (logs[k] - expected_logs[widest]) - (k - expected)
+            ratio = k * (logs[k] - expected_logs[w, widest]) - (k - expected)
             out[w, j] = ratio if k > expected else 0.0

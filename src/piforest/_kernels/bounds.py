@@ -29,6 +29,14 @@ def _may_exceed(k, K, share, best):
     return excess > 0.0 and excess * excess * K > 0.999 * best * E * (K - E)
 
 
+@inlined
+def _is_hopeless(k, K, share, total, best):
+    """Whether `_may_exceed` is False for share / total, without a division; it may be False for
+    other reasons."""
+    excess = k * total - K * share
+    return excess <= 0.0 or excess * excess < 0.998 * best * share * K * (total - share)
+
+
 @jit
 def crowded_interval(counts, shares, kept, wraps, out):
     """The interval of cells with the largest log-likelihood ratio among cells that are not kept.
@@ -42,8 +50,11 @@ def crowded_interval(counts, shares, kept, wraps, out):
         if not kept[c]:
             K += counts[c]
             total += shares[c]
-    out[2] = 0.0
+    out[2] = best = 0.0
     for first in range(b):
+        # Without an empty cell at its ends, an interval has more evidence.
+        if counts[first] == 0.0:
+            continue
         k, share = 0.0, 0.0
         for length in range(1, b):
             c = first + length - 1
@@ -55,9 +66,12 @@ def crowded_interval(counts, shares, kept, wraps, out):
                 break
             k += counts[c]
             share += shares[c]
-            if _may_exceed(k, K, share / total, out[2]):
+            if counts[c] == 0.0 or _is_hopeless(k, K, share, total, best):
+                continue
+            if _may_exceed(k, K, share / total, best):
                 ratio = _evidence(k, K, share / total)
-                if ratio > out[2]:
+                if ratio > best:
+                    best = ratio
                     out[0], out[1], out[2], out[3] = first, length, ratio, k
 
 

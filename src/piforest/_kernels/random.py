@@ -51,3 +51,20 @@ def sample_without_replacement(key, numbers, limits, taken, out):
                 taken[k] = taken[k - 1]
             taken[position] = value
             out[i, j] = value
+
+
+@jit
+def sample_smallest(key, n, hashes, out):
+    """Fill each row i of out (s, size) with the integers j below n of the smallest hashes of
+    (key, i n + j), ascending by hash. hashes (size,) is workspace. O(s n)."""
+    size = out.shape[1]
+    for i in range(out.shape[0]):
+        for j in range(n):
+            value = mix(key, i * n + j)
+            if j >= size and value >= hashes[size - 1]:
+                continue
+            at = j if j < size else size - 1
+            while at > 0 and hashes[at - 1] > value:
+                hashes[at], out[i, at] = hashes[at - 1], out[i, at - 1]
+                at -= 1
+            hashes[at], out[i, at] = value, j

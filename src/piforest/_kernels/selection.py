@@ -11,42 +11,64 @@ _CHUNK = 16
 
 
 @jit
-def name_models(R, limit, scale, log_weight, starts, ends, skipped, value, best, values, counts):
-    """counts[j] += 1 for each row that has model j among those of largest preference.
+def name_models(
+    R, rows, models, limit, scale, log_weight, starts, ends, skipped, position, first, value, best,
+    values,
+):  # fmt: skip
+    """best, values (n, q): the models of largest preference so far, and their preferences; updated
+    with those of R (rows, m) of the rows and models with these numbers.
 
     Preferences are compared by log_weight - (r / scale)^2 / 2; only models with R <= limit count,
-    and in row i not the models skipped[starts[i] : ends[i]]. Of equal preferences the first model
-    is taken. value (m,), best and values (q,) are workspace. O(rows (m + entries q)), the m without
+    and in row i not the models skipped[starts[i] : ends[i]]. The columns of R are those from
+    number `first` on in an order that `position` gives. Of equal preferences the model of the
+    smaller number is taken. value (m,) is workspace. O(rows (m + entries q)), the m without
     branches.
     """
-    m, q = R.shape[1], best.shape[0]
-    for i in range(R.shape[0]):
-        row = R[i]
-        for e in range(starts[i], ends[i]):
-            row[skipped[e]] = np.inf
+    m, q = R.shape[1], best.shape[1]
+    for e in range(R.shape[0]):
+        i, row = rows[e], R[e]
+        for s in range(starts[i], ends[i]):
+            at = position[skipped[s]] - first
+            if at >= 0 and at < m:
+                row[at] = np.inf
         for j in range(m):
             z = row[j] / scale[j]
             named = log_weight[j] - 0.5 * z * z
             value[j] = named if row[j] <= limit[j] else -np.inf
-        for e in range(q):
-            values[e] = -np.inf
-        for first in range(0, m, _CHUNK):
-            last = first + _CHUNK if first + _CHUNK < m else m
+        for left in range(0, m, _CHUNK):
+            right = left + _CHUNK if left + _CHUNK < m else m
             above = 0
-            for j in range(first, last):
-                above += value[j] > values[q - 1]
+            for j in range(left, right):
+                above += value[j] >= values[i, q - 1]
             if above == 0:
                 continue
-            for j in range(first, last):
-                if value[j] > values[q - 1]:
-                    at = q - 1
-                    while at > 0 and values[at - 1] < value[j]:
-                        values[at], best[at] = values[at - 1], best[at - 1]
-                        at -= 1
-                    values[at], best[at] = value[j], j
-        for e in range(q):
-            if values[e] > -np.inf:
-                counts[best[e]] += 1
+            for j in range(left, right):
+                if value[j] == -np.inf or value[j] < values[i, q - 1]:
+                    continue
+                if value[j] == values[i, q - 1] and models[j] > best[i, q - 1]:
+                    continue
+                at = q - 1
+                while at > 0 and (
+                    values[i, at - 1] < value[j]
+                    or (values[i, at - 1] == value[j] and best[i, at - 1] > models[j])
+                ):
+                    values[i, at], best[i, at] = values[i, at - 1], best[i, at - 1]
+                    at -= 1
+                values[i, at], best[i, at] = value[j], models[j]
+
+
+@jit
+def add_products(indptr, columns, values, products):
+    """products (m, m) += v v' for each sparse row v, whose columns ascend, and products is
+    symmetric. O(m^2 + entries of a row squared)."""
+    for i in range(indptr.shape[0] - 1):
+        for a in range(indptr[i], indptr[i + 1]):
+            out, value = products[columns[a]], values[a]
+            for b in range(indptr[i], a + 1):
+                out[columns[b]] += value * values[b]
+    for j in range(products.shape[0]):
+        for k in range(j):
+            products[k, j] = products[j, k]
 
 
 @jit

@@ -12,8 +12,8 @@ _ONE = np.uint64(1)
 
 @jit
 def grow_with_leaves(
-    D, key, max_samples, limit, hashes, rows, ordered, seeds, counts, place, tree_roots, roots,
-    first_child, seed, size, leaves,
+    D, dense, sums, key, max_samples, limit, hashes, rows, ordered, seeds, counts, place,
+    tree_roots, roots, first_child, seed, size, leaves,
 ):  # fmt: skip
     """`grow_trees` with two branches, one tree after the other, and the leaf of each point.
 
@@ -24,8 +24,8 @@ def grow_with_leaves(
     for tree in range(leaves.shape[1]):
         first = roots[tree]
         grow_trees(
-            D, key, tree, max_samples, 2, limit, None, hashes, rows, ordered, seeds, counts,
-            place[first:], tree_roots, first_child[first:], seed[first:], size[first:],
+            D, dense, sums, key, tree, max_samples, 2, limit, None, hashes, rows, ordered, seeds,
+            counts, place[first:], tree_roots, first_child[first:], seed[first:], size[first:],
         )  # fmt: skip
         roots[tree + 1] = first + tree_roots[1]
         for i in range(leaves.shape[0]):

@@ -22,14 +22,17 @@ _FIRST, _SECOND, _BOTH = np.int64(0), np.int64(1), np.int64(2)
 
 @jit
 def grow_trees(
-    D, key, tree, max_samples, branching, limit, seed_hashes, hashes, rows, ordered, seeds, counts,
-    place, roots, first_child, seed, size,
+    D, dense, sums, key, tree, max_samples, branching, limit, seed_hashes, hashes, rows, ordered,
+    seeds, counts, place, roots, first_child, seed, size,
 ):  # fmt: skip
     """Algorithm 2 of the paper: grow the trees number `tree`, tree + 1, ...
 
     Tree i has the nodes roots[i] to roots[i + 1].
 
-    D (pool, pool). A tree depends on (D, mix(key, its number)) alone: every decision is a hash
+    D (pool, pool), or empty for two branches and the distances of Tanimoto: dense (pool, m) are
+    then the rows as bytes, and sums (pool,) their sums of squares. A tree needs few distances.
+
+    A tree depends on (D, mix(key, its number)) alone: every decision is a hash
     of that key, a node and a row, where the root has number 0 and child k of node v has number
     b v + k + 1. The points of a tree are the max_samples rows with the smallest hashes, the
     seeds of a node the b points with the smallest, in that order. Ties go to a random one of
@@ -58,7 +61,7 @@ def grow_trees(
             node_key = mix(nodes_key, number)
             members = rows[start : start + n]
             if seed_hashes is None:
-                _split_in_two(D, members, node_key, seeds, counts, ordered)
+                _split_in_two(D, dense, sums, members, node_key, seeds, counts, ordered)
             else:
                 _split(D, members, node_key, seed_hashes, seeds, counts, ordered)
             first_child[node] = n_nodes - root
@@ -97,7 +100,21 @@ def _split(D, members, node_key, hashes, seeds, counts, ordered):
 
 
 @jit
-def _split_in_two(D, members, node_key, seeds, counts, ordered):
+def _pool_distance(D, dense, sums, i, j):
+    """The distance of two rows of the pool; that of `sparse.one_minus_ratio` if D is empty."""
+    if D.shape[0] > 0:
+        return D[i, j]
+    shared = np.int32(0)
+    for c in range(dense.shape[1]):
+        shared += np.int32(dense[i, c]) * np.int32(dense[j, c])
+    both = np.float64(shared)
+    union = sums[i] + sums[j] - both
+    distance = 1.0 - (both / union if union > 0.0 else 0.0)
+    return distance if distance > 0.0 else 0.0
+
+
+@jit
+def _split_in_two(D, dense, sums, members, node_key, seeds, counts, ordered):
     """`_split` for two seeds, in half the time: no loops over the seeds and hardly a branch."""
     first = second = np.uint64(0)
     lowest = next_lowest = ~np.uint64(0)
@@ -113,8 +130,8 @@ def _split_in_two(D, members, node_key, seeds, counts, ordered):
     for i in range(members.shape[0]):
         row = np.uint64(members[i])
         # A seed belongs to its own cell, even if another seed is at the same place.
-        one = -1.0 if row == first else D[row, first]
-        two = -1.0 if row == second else D[row, second]
+        one = -1.0 if row == first else _pool_distance(D, dense, sums, row, first)
+        two = -1.0 if row == second else _pool_distance(D, dense, sums, row, second)
         crosses = two < one
         if one == two:
             crosses = below(mix(mix(node_key, members[i]), _FIRST), _BOTH) == 1

@@ -74,12 +74,15 @@ class CpuEngine(LocalEngine):
         empty = PooledForest(plan.metric, rows if plan.pool is None else plan.pool, plan.trees)
         with self.progress.stage(f"distances within a pool of {len(rows)}"):
             empty.prepare()
-            D = self._pool_distances(empty, rows)
-        if plan.trees.soft:
+            D = None if empty.dense_rows is not None else self._pool_distances(empty, rows)
+        if plan.trees.soft and D is not None:
             check_bounded(plan.metric.name, D)
         with self.progress.stage(f"{plan.n_trees} trees"):
             forest = empty.grow(D, plan.n_trees, plan.stream, self.n_jobs)
-        return forest, forest.scores(rows, D)
+        if D is not None:
+            return forest, forest.scores(rows, D)
+        blocks = self._blocks(rows, forest.scores, forest.block_rows, "rows")
+        return forest, np.concatenate(list(blocks))
 
     def scores(self, fitted: FittedForest, rows: Any) -> Floats:
         return self._map_rows(fitted, rows, fitted.forest.scores)

@@ -259,6 +259,8 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Write the fitted model to one file, without pickle, atomically.
 
+        The structures are in the file: they are found before it is written, if they are not known.
+
         Parameters
         ----------
         path : str or path
@@ -266,7 +268,7 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
         feature_names : sequence of str or None, default=None
             Column names to store, if X had none.
         """
-        findings = self._findings()
+        findings, backend = self._findings(), self._engine().backend
         names = getattr(self, "feature_names_in_", []) if feature_names is None else feature_names
         stored = StoredModel(
             kind=type(self).__name__,
@@ -277,7 +279,8 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             n_features=getattr(self, "n_features_in_", None),
             feature_names=[str(name) for name in names],
             scores=findings.known_scores,
-            subset_scores=findings.subset_scores(self._engine().backend),
+            subset_scores=findings.subset_scores(backend),
+            structures=findings.to_store(backend),
         )
         save_model(path, stored)
 
@@ -354,7 +357,9 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Restore the content of a model file."""
         self.fitted_ = stored.fitted
         names = stored.feature_names or None
-        self.findings_ = Findings(stored.fitted, stored.scores, stored.subset_scores, names)
+        self.findings_ = Findings(
+            stored.fitted, stored.scores, stored.subset_scores, names, stored.structures
+        )
         self.threshold_, self.threshold_source_ = stored.threshold, stored.threshold_source
         if stored.n_features is not None:
             self.n_features_in_ = stored.n_features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
@@ -239,6 +240,11 @@ class PreferenceIsolationForest(StructuredDetector):
 
     proposals_: Proposals | None = None
 
+    # What the command line knows before the fit: the names of the columns, which an array has not,
+    # and the comparison that chose the families.
+    _known_names: Sequence[str] | None = None
+    _known_proposals: Proposals | None = None
+
     def __init__(
         self,
         family: FamilyLike = "auto",
@@ -414,8 +420,9 @@ class PreferenceIsolationForest(StructuredDetector):
         # 2. The rows that the fit uses.
         rows = engine.training_rows(X, stream, self.pool_size, quality, groups)
         rows = rows.with_rows(self._validated(rows.X, reset=True))
-        names = getattr(self, "feature_names_in_", None)
-        embedding, self.proposals_ = with_proposed_families(embedding, rows, names, stream)
+        names = self._column_names()
+        embedding, proposals = with_proposed_families(embedding, rows, names, stream)
+        self.proposals_ = proposals or self._known_proposals
         embedding = with_named_targets(embedding, names)
         subset = rows.subset(stream)
         if self.scale_columns and not isinstance(self.scale_columns, str):
@@ -448,13 +455,16 @@ class PreferenceIsolationForest(StructuredDetector):
         )
         # 4. A forest of the preferences of the pool.
         self.fitted_ = fit_forest(rows, forest, engine.backend, stream, models)
-        names = getattr(self, "feature_names_in_", None)
-        self.findings_ = Findings(self.fitted_, names=names)
+        self.findings_ = Findings(self.fitted_, names=self._column_names())
         if self.proposals_ is not None and not self.proposals_.found:
             self.findings_.expect_no_structure()
         # 5. The threshold.
         with Progress(self.verbose).stage("threshold"):
             self._set_threshold(engine, tables=tables if self.fitted_.holds_all else None)
+
+    def _column_names(self) -> Sequence[str] | None:
+        names: Sequence[str] | None = getattr(self, "feature_names_in_", self._known_names)
+        return names
 
     def _units_hide_structures(self, engine: Engine) -> bool:
         return self.fitted_.has_null and self.findings_.units_hide_structures(engine.backend)
@@ -476,7 +486,7 @@ class PreferenceIsolationForest(StructuredDetector):
         measuring = self._embedding().measuring or ()
         narrow = all(each.grid.n_wide == 0 for each in measuring)
         if narrow and self.findings_.found_structure(engine.backend):
-            warn_of_scaling(scaled.only[0], getattr(self, "feature_names_in_", None))
+            warn_of_scaling(scaled.only[0], self._column_names())
             return scaled
         for name, value in first.items():
             setattr(self, name, value)

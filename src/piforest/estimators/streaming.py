@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal, Self, overload
 
@@ -29,6 +30,7 @@ from ..streams.detector import StreamDetector, StreamSettings
 from ..streams.drift import Drift
 from ..streams.reservoir import ReservoirSettings
 from ..streams.state_file import read_header, restore, write_state
+from ..structure_description import column_names
 from ..structures import Structure
 from ..typing import (
     ContaminationLike,
@@ -366,12 +368,13 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
     @property
     def structures_(self) -> list[Structure]:
         """The structures of now, in descending order of evidence."""
-        return self._stream().tracker.structures
+        return [self._named(each) for each in self._stream().tracker.structures]
 
     @property
     def drift_(self) -> list[Drift]:
         """Structures that came or left."""
-        return list(self._stream().tracker.events)
+        events = self._stream().tracker.events
+        return [replace(each, structure=self._named(each.structure)) for each in events]
 
     @property
     def sigma_(self) -> float:
@@ -382,6 +385,12 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
     def models_(self) -> ModelSet | None:
         """The models of now; None before the first renewal."""
         return self._stream().models
+
+    def _named(self, structure: Structure) -> Structure:
+        """With the names of the columns, which its equation needs."""
+        names = getattr(self, "feature_names_in_", None)
+        usual = column_names(structure.family, self.n_features_in_)
+        return replace(structure, names=usual if names is None else tuple(map(str, names)))
 
     def _stream(self) -> StreamDetector:
         check_is_fitted(self, "stream_")

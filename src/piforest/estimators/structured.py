@@ -67,11 +67,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         Each finding has a code, a sentence and a way out; see `piforest.diagnosis.Finding`. It is
         computed on first use.
         """
-        found = self._findings().diagnosis(
-            self._engine().backend,
-            names=getattr(self, "feature_names_in_", None),
-            steps=getattr(self, "resolution_", None),
-        )
+        steps = getattr(self, "resolution_", None)
+        found = self._findings().diagnosis(self._engine().backend, steps)
         return [*self._better_family(), *found]
 
     def _better_family(self) -> list[Finding]:
@@ -340,7 +337,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         list of Explanation
             For each row, the nearest structures, its distances in their sigmas, the numbers of
             their points, how sure the label is, which column would have to change for the row to
-            lie on the nearest structure, and a sentence.
+            lie on the nearest structure, whether it lies on a structure where no other row is
+            (`extrapolated`), and a sentence. Empty for no rows.
 
         Examples
         --------
@@ -352,7 +350,11 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         normal (score ...): on structure ... (line, ... points), ... sigmas (...) away.
         """
         engine, findings = self._engine(X), self._findings()
-        backend, rows = engine.backend, self._validated(engine.in_memory(X))
+        held = engine.in_memory(X)
+        if getattr(held, "shape", (1,))[0] == 0:
+            # As in explain(X[labels == -1]) where nothing is flagged.
+            return []
+        backend, rows = engine.backend, self._validated(held)
         scores = backend.scores(self.fitted_, rows)
         structures, threshold = findings.structures(backend), self.threshold_
         sureness = Sureness(
@@ -370,7 +372,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
             sureness = Sureness(
                 sureness.stability, calibration.p_values(scores), probability, chance
             )
-        return explanations(rows, scores, sureness, threshold, structures)
+        members = findings.member_rows(backend)
+        return explanations(rows, scores, sureness, threshold, structures, members)
 
     def _html_repr(self) -> str:
         """The diagram of scikit-learn, and the diagnosis of a fitted detector below it."""

@@ -26,6 +26,7 @@ from . import file_checks as checks
 from .family_fingerprint import check_same_family, fingerprint
 from .file_measuring import decode_measuring, encode_measuring
 from .file_params import built_in, decode, decode_params, encode, encode_params
+from .file_structures import StoredStructures, pack_structures, unpack_structures
 from .file_versions import VERSION, to_current_version
 from .state import FittedEmbedding, FittedForest
 
@@ -56,6 +57,8 @@ class StoredModel:
     """of all training rows, if they are known"""
     subset_scores: Floats
     """of the subset that represents them"""
+    structures: StoredStructures | None = None
+    """None for a forest without models, and in files of earlier versions"""
 
 
 def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
@@ -86,6 +89,7 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
         "soft": forest.trees.soft,
         "n_features": stored.n_features,
         "feature_names": stored.feature_names,
+        "has_structures": stored.structures is not None,
     }
     arrays["subset.scores"] = stored.subset_scores
     if stored.scores is not None and len(stored.scores) != len(stored.subset_scores):
@@ -94,6 +98,8 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
     if embedding is not None:
         _pack_embedding(embedding, header, arrays)
         arrays["pool.points"], arrays["subset.points"] = fitted.points, fitted.subset
+        if stored.structures is not None:
+            pack_structures(stored.structures, embedding.models, arrays)
     write_archive(path, header, arrays, VERSION)
 
 
@@ -183,9 +189,12 @@ def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | Non
         forest, embedding, header["key"], n, arrays["pool.rows"], arrays["pool.scores"],
         arrays.get("pool.points"), arrays.get("subset.points"),
     )  # fmt: skip
+    structures = None
+    if models is not None and header["has_structures"]:
+        structures = unpack_structures(arrays, models, fitted.represented_numbers)
     return StoredModel(
         header["class"], params, fitted, float(header["threshold"]), header["threshold_source"],
-        d, header["feature_names"], arrays.get("scores"), arrays["subset.scores"],
+        d, header["feature_names"], arrays.get("scores"), arrays["subset.scores"], structures,
     )  # fmt: skip
 
 

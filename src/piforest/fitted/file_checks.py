@@ -57,6 +57,7 @@ def check_header(header: dict[str, Any]) -> None:
         "max_samples": _is_count(header["max_samples"]) and header["max_samples"] >= 2,
         "branching": _is_count(header["branching"]) and header["branching"] >= 2,
         "soft": isinstance(header["soft"], bool),
+        "has_structures": isinstance(header["has_structures"], bool),
         "n_features": d is None or _is_count(d),
         "feature_names": isinstance(names, list)
         and all(isinstance(name, str) for name in names)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..io.archive import ArchiveError
 
-VERSION = 3
+VERSION = 4
 
 # The steps between drawing and embedding that version 3 added.
 _STEPS = ("concentrate", "refit", "select", "bound")
@@ -40,7 +40,9 @@ def to_current_version(path: Any, header: dict[str, Any]) -> dict[str, Any]:
         )
     if version == 1:
         header = _from_version_1(header)
-    return _from_version_2(header) if version <= 2 else header
+    if version <= 2:
+        header = _from_version_2(header)
+    return {**header, "version": VERSION, "has_structures": False} if version <= 3 else header
 
 
 def _from_version_1(header: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def _from_version_1(header: dict[str, Any]) -> dict[str, Any]:
 
 def _from_version_2(header: dict[str, Any]) -> dict[str, Any]:
     """Models were used as drawn."""
-    new = {**header, "version": VERSION}
+    new = {**header, "version": 3}
     if "embedding" in header:
         new["params"] = {**header["params"], **dict.fromkeys(_STEPS, False)}
         new["embedding"] = {

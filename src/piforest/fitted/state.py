@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._kernels import trees
+from .._random import Stream, subset
 from ..bands import Bands
 from ..forest import PooledForest
 from ..measuring import Measuring
@@ -83,6 +84,14 @@ class FittedForest:
     def holds_all(self) -> bool:
         """Whether the pool contains all training rows."""
         return len(self.pool_numbers) == self.n_training
+
+    @property
+    def represented_numbers(self) -> Ints:
+        """The numbers of the training rows that represent all, ascending: of all rows, or of the
+        random 50,000."""
+        if self.holds_all:
+            return self.pool_numbers
+        return subset(Stream(self.key), self.n_training)
 
     @property
     def has_null(self) -> bool:

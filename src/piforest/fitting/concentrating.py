@@ -14,7 +14,7 @@ from ..concentration import can_concentrate, concentrate
 from ..families import extent
 from ..ladder import N_WIDE, WIDE_WIDTHS, Grid, Ladder, ladder_of
 from ..membership import first_occurrences, sample_membership
-from ..models import ModelSet
+from ..models import ModelSet, distinct_rows
 from ..protocols import Floats, Ints
 from ..refit import ROWS_EACH
 from ..resolution import DitherEffect
@@ -121,7 +121,7 @@ def _joined(parts: list[ModelSet], X: Floats) -> ModelSet:
         parts[0].family,
         np.asfortranarray(np.concatenate([part.params for part in parts])),
         samples,
-        X[np.unique(samples)],
+        X[distinct_rows(samples)],
         ones,
         ones,
         excludes_sample=None if all(each.all() for each in excludes) else np.concatenate(excludes),

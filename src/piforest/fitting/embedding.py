@@ -38,7 +38,7 @@ from ..fitted import FittedEmbedding, TrainingRows
 from ..ladder import Ladder
 from ..measuring import Measuring
 from ..membership import sample_membership
-from ..models import ModelSet, draw_models
+from ..models import ModelSet, distinct_rows, draw_models
 from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
 from ..resolution import DitherEffect, Resolution, find_resolution
@@ -154,10 +154,11 @@ def fit_embedding(
         }
     measured = [_Rows.of(X, numbers, family, parameters, stream) for family in parameters.only]
     drawn, n_degenerate = _draw_models(measured, parameters, len(rows), stream, columns)
-    scaled = _Scaling(measured, drawn, parameters, backend, stream.child("sigma")).run(keep)
+    with thread_limit(parameters.n_jobs):
+        scaled = _Scaling(measured, drawn, parameters, backend, stream.child("sigma")).run(keep)
     # Rows to score are not dithered, so those of the samples are not either.
     models = [
-        replace(each, points=X[np.unique(each.samples)], samples=positions[each.samples])
+        replace(each, points=X[distinct_rows(each.samples)], samples=positions[each.samples])
         for each in scaled.models
     ]
     embedding = FittedEmbedding(
@@ -205,7 +206,7 @@ class _Rows:
         """How the bands of the models are measured."""
         effect = self.effect(models.family)
         stream = Stream(self.resolution.key).child("widths")
-        grid = choose_grid(self.dithered, models, stream, effect, n_jobs)
+        grid = choose_grid(self.dithered, models, stream, effect, n_jobs, self.X)
         return Measuring(self.resolution, grid)
 
 
@@ -308,8 +309,7 @@ class _Scaling:
     def _refine(self, keep: bool, explains: bool) -> None:
         """Refit, select and bound the models; measure them again."""
         assert self.bands is not None
-        stage = self.parameters.progress.stage("refit, selection and bounds of the models")
-        with stage, thread_limit(self.parameters.n_jobs):
+        with self.parameters.progress.stage("refit, selection and bounds of the models"):
             refined, factors = refine(
                 list(self.models), self.bands, self.rows[0].dithered, self.parameters.steps,
                 self._measured, self.stream.child("refinement"), self.parameters.scale != "fixed",

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._random import Stream, choose
+from .._threads import in_threads, n_threads
 from ..bands import full_band_table
 from ..ladder import Ladder
 from ..membership import sample_membership
 from ..models import ModelSet, joined
 from ..protocols import Bools, Floats
 from ..refit import can_refit
+from ..residuals import is_built_in
 from ..structure_models import local_models
 from ..structures import BandCounts, Candidate, evidence_rows, greedy, significance_limit
 
@@ -26,6 +28,8 @@ ROWS, _MODELS = 4096, 2000
 # Local samples of the unexplained rows that are drawn at a time.
 _SAMPLES = 1000
 _MAX_ROUNDS = 10
+# Rows of a thread.
+_BLOCK = 4096
 # Points within this many half-widths of a structure are explained.
 _REACH = 2.0
 # A model is explained by structures that are narrower than its band by this factor.
@@ -66,18 +70,18 @@ def with_unexplained(models: ModelSet, X: Floats, ladder: Ladder, stream: Stream
     drawn from what is left, again and again, while there is another structure."""
     rows = X[choose(stream.child("rows"), len(X), ROWS)]
     found = _structures(_counts(models.first(_MODELS), rows, ladder))
-    drawn = [models]
+    drawn, explained = [models], np.zeros(len(X), np.bool_)
     for step in range(_MAX_ROUNDS):
-        rest = np.flatnonzero(~_explained(X, found, np.inf))
+        explained |= _explained(X, found, np.inf)
+        rest = np.flatnonzero(~explained)
         rest = rest[choose(stream.child("rest", step), len(rest), ROWS)]
         local = local_models(models.family, X, rest, _SAMPLES, stream.child("local", step))
         if local is None:
             break
         bands = _counts(local, X[rest], ladder)
-        new = _structures(bands)
-        if not new:
+        found = _structures(bands)
+        if not found:
             break
-        found += new
         best = bands.ratios(bands.counts, len(rest)).max(axis=0)
         drawn.append(local.take(np.flatnonzero(best > significance_limit([bands]))))
     return joined(drawn)
@@ -101,7 +105,7 @@ def unexplained(models: ModelSet, X: Floats, ladder: Ladder) -> Bools:
 
 
 def _counts(models: ModelSet, X: Floats, ladder: Ladder) -> BandCounts:
-    table = full_band_table(X, models, sample_membership([models]), ladder)
+    table = full_band_table(X, models, sample_membership([models]), ladder, n_threads())
     return BandCounts(X, models, table)
 
 
@@ -112,9 +116,17 @@ def _structures(bands: BandCounts) -> list[Candidate]:
 
 def _explained(X: Floats, found: list[Candidate], widest: float) -> Bools:
     """(n,) which rows are near a structure of at most this half-width."""
-    near = np.zeros(len(X), np.bool_)
-    for each in found:
-        if each.half_width <= widest:
-            r = each.bands.family.residuals(X, each.params[None])[:, 0]
-            near |= r <= _REACH * each.half_width
-    return near
+    narrow = [each for each in found if each.half_width <= widest]
+
+    def near(rows: slice) -> Bools:
+        inside = np.zeros(len(X[rows]), np.bool_)
+        for each in narrow:
+            r = each.bands.family.residuals(X[rows], each.params[None])[:, 0]
+            inside |= r <= _REACH * each.half_width
+        return inside
+
+    # A custom family gets all rows at once: its last bits may depend on the block.
+    whole = not narrow or not is_built_in(narrow[0].bands.family)
+    size = len(X) if whole else _BLOCK
+    blocks = [(slice(start, start + size),) for start in range(0, len(X), size)]
+    return np.concatenate(list(in_threads(near, blocks, n_threads(), len(blocks))))

@@ -13,6 +13,7 @@ import numpy as np
 from .._random import Stream, choose
 from ..bands import Bands, least_ratio
 from ..bounds import find_bounds
+from ..heaps import is_heap
 from ..membership import sample_membership
 from ..models import ModelSet
 from ..protocols import Bools, Floats, Ints
@@ -22,6 +23,10 @@ from ..selection import merged_weights, name_counts, representatives
 # The rows that models are refitted to and named by. A thousand points in a band determine a model.
 _ROWS = 4096
 _REFITS = 2
+# The rows that models through heaps are looked for in.
+_HEAP_ROWS = 1024
+# Heaps are wider than narrow structures by this factor.
+_WIDER = 1.3
 # Models that each point names before a refit.
 _NAMED_FIRST = 5
 # Models that each point names: refitted ones, those of small minimal samples, those of large ones.
@@ -82,6 +87,8 @@ def refine(
     factors = [np.ones(len(part)) for part in models]
     if steps.select:
         models, factors = _select(models, ratios, rows)
+        some = rows[choose(stream.child("heaps"), len(rows), _HEAP_ROWS)]
+        models, factors = _without_heaps(models, factors, some, measure)
     if steps.bound:
         models = [
             replace(part, bounds=find_bounds(part, rows, stream.child("bounds", i)))
@@ -137,6 +144,29 @@ def _select(
     kept = [_indices(each) for each in firsts]
     factors = [each[at] for each, at in zip(_split(factor, models), kept)]
     return [part.take(at) for part, at in zip(models, kept)], factors
+
+
+def _without_heaps(
+    models: list[ModelSet], factors: list[Floats], rows: Floats, measure: Measure
+) -> tuple[list[ModelSet], list[Floats]]:
+    """The models that do not go through heaps of points, and their factors; all of them if none
+    would be left."""
+    kept = []
+    for i, part in enumerate(models):
+        _, bands = measure(i, rows, part)
+        R = part.family.residuals(rows, part.params)
+        # Where narrow structures cross, points are on all sides of each.
+        wide = bands.half_width > _WIDER * _narrow(bands)
+        kept.append(_indices(~(wide & is_heap(part.family, rows, R, bands.half_width))))
+    factors = [each[at] for each, at in zip(factors, kept)]
+    return [part.take(at) for part, at in zip(models, kept)], factors
+
+
+def _narrow(bands: Bands) -> float:
+    """The half-width below which the bands have a quarter of the evidence."""
+    order = np.argsort(bands.half_width, kind="stable")
+    evidence = np.cumsum(bands.ratio[order])
+    return float(bands.half_width[order][np.searchsorted(evidence, evidence[-1] / 4)])
 
 
 def _named(models: list[ModelSet]) -> list[int]:

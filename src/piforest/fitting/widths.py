@@ -12,7 +12,7 @@ from ..ladder import N_WIDE, WIDE_WIDTHS, WIDTHS, Grid, Ladder, ladder_of
 from ..membership import sample_membership
 from ..models import ModelSet
 from ..protocols import Floats
-from ..resolution import DitherEffect
+from ..resolution import DitherEffect, levels_matter
 from ..structures import BandCounts, evidence_rows, greedy
 
 _ROWS, _MODELS = 1000, 1000
@@ -25,10 +25,18 @@ _STARTS = 8
 
 
 def choose_grid(
-    X: Floats, models: ModelSet, stream: Stream, effect: DitherEffect | None, n_jobs: int | None
+    X: Floats,
+    models: ModelSet,
+    stream: Stream,
+    effect: DitherEffect | None,
+    n_jobs: int | None,
+    raw: Floats,
 ) -> Grid:
-    """The half-widths for the rows X and the models drawn from them."""
+    """The half-widths for the rows X and the models drawn from them; raw: X without dither."""
     size = extent(models.family, X)
+    if levels_matter(models.family, raw):
+        # Null rows have the same levels.
+        return Grid(np.asarray(size * WIDE_WIDTHS), len(WIDE_WIDTHS))
     some, few = X[choose(stream.child("rows"), len(X), _ROWS)], models.first(_MODELS)
     grid = Grid(np.asarray(size * WIDE_WIDTHS), N_WIDE)
     ladder = ladder_of(models.family, some, grid, stream.child("null"), effect)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._kernels import trees as compiled
 from .._random import Stream
+from .._rows import NO_ROWS, DenseRows
 from ..protocols import Floats
 from .path_length import expected_depth, height_limit
 
@@ -56,19 +57,24 @@ class FlatForest:
         """c_b(psi); twice that if an edge counts up to 2."""
         return float(self.depths[-1]) * (2 if self.soft else 1)
 
-    def grow(self, D: Floats, stream: Stream, trees: range) -> FlatForest:
-        """Grow these trees only; tree i depends on (D, stream, i)."""
+    def grow(
+        self, D: Floats | None, stream: Stream, trees: range, rows: DenseRows | None = None
+    ) -> FlatForest:
+        """Grow these trees only; tree i depends on (D, stream, i). rows: if D is None, the pool for
+        the distances of Tanimoto."""
         splits = (self.max_samples - 1) // (self.branching - 1)
         max_nodes = len(trees) * (1 + self.branching * splits)
         roots = np.empty(len(trees) + 1, np.int64)
         nodes = first_child, seed, size = tuple(np.empty(max_nodes, np.int32) for _ in range(3))
-        b, pool = self.branching, len(D)
+        D = np.empty((0, 0)) if D is None else D
+        dense, sums = NO_ROWS if rows is None else rows
+        b, pool = self.branching, max(len(D), len(dense))
         compiled.grow_trees(
-            D, np.uint64(stream.key), trees.start, self.max_samples, b, self.height_limit,
-            None if b == 2 else np.empty(b, np.uint64), np.empty(pool, np.uint64),
-            np.empty(pool, np.int64), np.empty(pool, np.int64), np.empty(b, np.int64),
-            np.empty(b, np.int64), np.empty((max_nodes, 3), np.int64), roots, first_child, seed,
-            size,
+            D, dense, sums, np.uint64(stream.key), trees.start, self.max_samples, b,
+            self.height_limit, None if b == 2 else np.empty(b, np.uint64),
+            np.empty(pool, np.uint64), np.empty(pool, np.int64), np.empty(pool, np.int64),
+            np.empty(b, np.int64), np.empty(b, np.int64), np.empty((max_nodes, 3), np.int64),
+            roots, first_child, seed, size,
         )  # fmt: skip
         grown = (array[: roots[-1]].copy() for array in nodes)
         return FlatForest(self.max_samples, self.branching, roots, *grown, soft=self.soft)

@@ -11,12 +11,15 @@ from joblib import Parallel, delayed, effective_n_jobs
 from .._kernels import trees as compiled
 from .._random import Stream
 from .._registry import overrides_consistently
-from .._rows import SparseRows
+from .._rows import DenseRows, SparseRows
 from .._validation import check_table
 from ..metrics import METRICS, as_rows
 from ..protocols import Bools, Floats, Metric
 from .flat import FlatForest, join
 
+# A hundred trees of 256 rows need 400,000 distances, each of 0.085 ns for a column; an entry of the
+# table takes 8 ns: that many times as many columns cost as much as a row of the table.
+_DENSE_COLUMNS = 4096
 # The memory of the distances of a block.
 _TABLE_BYTES = 8 * 2**20
 
@@ -44,16 +47,19 @@ class PooledForest:
         return PooledForest, (self.metric, self.pool, self.trees)
 
     def grow(
-        self, D: Floats, n_estimators: int, stream: Stream, n_jobs: int | None
+        self, D: Floats | None, n_estimators: int, stream: Stream, n_jobs: int | None
     ) -> PooledForest:
-        """The same pool with trees, from D (pool, pool); the result does not depend on n_jobs.
+        """The same pool with trees, from D (pool, pool), or from `dense_rows` if D is None; the
+        result does not depend on n_jobs.
 
         joblib is used, so that its backends, such as a cluster, can grow the trees.
         """
         parts = min(effective_n_jobs(n_jobs), n_estimators)
+        rows = self.dense_rows if D is None else None
         cuts = [n_estimators * k // parts for k in range(parts + 1)]
         grown = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(self.trees.grow)(D, stream, range(cuts[k], cuts[k + 1])) for k in range(parts)
+            delayed(self.trees.grow)(D, stream, range(cuts[k], cuts[k + 1]), rows)
+            for k in range(parts)
         )
         return PooledForest(self.metric, self.pool, join(grown), self._index)
 
@@ -83,6 +89,15 @@ class PooledForest:
         """Whether trees are descended without a table of distances, which takes a third of the
         time of scoring."""
         return self._is_trusted and self.trees.branching == 2 and hasattr(self.metric, "shares")
+
+    @cached_property
+    def dense_rows(self) -> DenseRows | None:
+        """The pool for growing trees without a table of distances, if this takes less time."""
+        dense = getattr(self.metric, "dense", None)
+        if dense is None or not self._shares:
+            return None
+        few = _DENSE_COLUMNS * self.pool.n_columns < len(self.pool) ** 2
+        return dense(self._index) if few else None
 
     @property
     def block_rows(self) -> int:

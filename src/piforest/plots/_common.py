@@ -226,6 +226,8 @@ def add_colour_bar(
     bar.ax.tick_params(labelsize=8)
     if threshold is not None:
         bar.ax.axhline(threshold, color="black", lw=1.2)
+        # The colours are symmetric about the threshold; no score is above 1.
+        bar.ax.set_ylim(low, min(high, max(1.0, threshold)))
 
 
 def _height(ax: Any) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,23 +57,42 @@ class Described:
     """the price of its parameters"""
 
 
-def describe(
+class Scales(NamedTuple):
+    """The sigmas that a structure may have."""
+
+    sigmas: Floats
+    """(w,) ascending"""
+    means: Floats
+    """(w,) the means of the kernels over the residuals of null rows"""
+
+    def near(self, sigma: float) -> Scales:
+        """The sigmas that differ from this one by less than two thirds of an octave."""
+        close = np.abs(np.log2(self.sigmas / sigma)) < 2 / 3
+        return Scales(self.sigmas[close], self.means[close])
+
+
+def scales_of(
     family: ModelFamily,
     params: Floats,
-    rows: Floats,
     null: Floats,
     sigmas: Floats,
     codimension: int | None = None,
-) -> Described:
-    """The structure of one model (p,), with the best of the sigmas (w,), ascending.
+) -> Scales:
+    """The sigmas (w,), ascending, for a model (p,).
 
     codimension: of the structure among the null rows; that of the family by default.
     """
+    c = family.codimension(null.shape[1]) if codimension is None else codimension
+    r0 = _finite(family.residuals(null, params[None])[:, 0])
+    return Scales(sigmas, _null_means(r0, sigmas, c))
+
+
+def describe(family: ModelFamily, params: Floats, rows: Floats, scales: Scales) -> Described:
+    """The structure of one model (p,), with the best of the sigmas."""
     n, d = rows.shape
-    r, r0 = (_finite(family.residuals(each, params[None])[:, 0]) for each in (rows, null))
-    c = family.codimension(d) if codimension is None else codimension
-    means = _null_means(r0, sigmas, c)
-    ratios = kernel(r[:, None], sigmas) / means
+    sigmas = scales.sigmas
+    r = _finite(family.residuals(rows, params[None])[:, 0])
+    ratios = kernel(r[:, None], sigmas) / scales.means
     share = np.full(len(sigmas), 0.2)
     for _ in range(_ROUNDS):
         weighted = share * ratios

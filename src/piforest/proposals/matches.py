@@ -15,7 +15,14 @@ import numpy as np
 from .._random import Stream
 from ..families import layout_of
 from ..protocols import Floats, ModelFamily
-from .description import Described, Description, best_description, describe, freedom
+from .description import (
+    Described,
+    Description,
+    best_description,
+    describe,
+    freedom,
+    scales_of,
+)
 from .search import fit_members
 
 _COPIES = 40
@@ -24,6 +31,7 @@ _ENDS = (5, 95)  # percentiles of the positions along epipolar lines
 # more if they are this many times as many as the epipolar geometries of several motions, since they
 # may be the faces of moving things.
 _SEEN, _SEEN_BY_MANY, _MANY = 0.5, 1.5, 2
+_HALF = 0.5
 
 
 def preferred_match_family(
@@ -73,16 +81,23 @@ def _fit_to_best(
     null: Floats,
     stream: Stream,
 ) -> None:
-    """Fit families with more parameters to the structures of the best one, too: their larger
-    samples find fewer structures, and those that contain it should explain what it explains."""
-    if not group:
+    """Fit the other families to the structures of the best one, too: larger samples find fewer
+    structures, and families that contain it should explain what it explains. Those with fewer
+    parameters only if they explain half as much."""
+    if not group or not single[group[0]].structures:
         return
-    best = single[group[0]].structures
+    best = single[group[0]]
     for k in group[1:]:
-        if freedom(families[k], 4) > freedom(families[group[0]], 4):
-            for number, each in enumerate(best):
-                found[k] += fit_members(families[k], each, X, null, stream.child(k, number))
-            single[k] = best_description(found[k])
+        freer = freedom(families[k], 4) > freedom(families[group[0]], 4)
+        if freer or single[k].evidence > _HALF * best.evidence:
+            fitted = [
+                each
+                for number, seed in enumerate(best.structures)
+                for each in fit_members(families[k], seed, X, null, stream.child(k, number))
+            ]
+            found[k] += fitted
+            tried = (single[k], best_description(found[k]), best_description(fitted))
+            single[k] = max(tried, key=lambda each: each.evidence)
 
 
 def _is_match(family: ModelFamily) -> bool:
@@ -94,7 +109,12 @@ def _judged(found: Sequence[Described], rows: Floats, null: Floats) -> Descripti
     sigmas = [each.sigma * 2.0 ** (np.arange(-4, 5) / 2) for each in found]
     return best_description(
         [
-            describe(each.family, each.params, rows, null, scales, codimension=1)
+            describe(
+                each.family,
+                each.params,
+                rows,
+                scales_of(each.family, each.params, null, scales, codimension=1),
+            )
             for each, scales in zip(found, sigmas)
         ]
     )

@@ -12,6 +12,7 @@ from .._tensors import to_numpy
 from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
 from ..families import get_family, resolve_family
 from ..protocols import Floats, ModelFamily
+from ..roundness import is_shape_of_cloud
 from ..structures import Structure
 from ..typing import RandomStateLike, RowsLike
 from .candidates import Candidates, candidates_for, given_candidates
@@ -30,6 +31,8 @@ _NEARLY = 0.8
 # The least evidence in nats, and for each row: below it, chance or the shape of a cloud explains
 # as much.
 _LEAST, _LEAST_PER_ROW = 10.0, 0.05
+# Half-widths within which points belong to a structure, as for `found_structure_`.
+_REACH = 2.0
 
 
 def propose_families(
@@ -167,6 +170,7 @@ def _ranked(
             rows = [_proposal(tuple(families[k] for k in kinds), both, X, ""), *kept]
     if claims and tried.kind in ("points", "oriented points", "table"):
         rows = _simple_enough(rows, n, d)
+        claims = not is_shape_of_cloud(X, rows[0].structures, _REACH, stream.child("round"))
     if not claims:
         rows.sort(key=lambda each: price(each.families[0], n, d))
     return Proposals(tuple(rows), claims, tried.kind, tried.reason, n)

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .._random import Stream
 from .._validation import NoModels
 from ..bands import full_band_table
-from ..boundaries import filled_cells
 from ..families import layout_of
 from ..fitting.widths import choose_grid
-from ..ladder import ladder_of
+from ..heaps import filled_cells
+from ..ladder import ladder_of, narrow_grid
 from ..membership import sample_membership
 from ..models import draw_models
-from ..protocols import Floats, ModelFamily
+from ..protocols import Bools, Floats, ModelFamily
 from ..resolution import find_resolution
 from ..sampling import resolve_sampler
-from ..structure_search import find_structures
+from ..structure_models import weighted_least_squares
+from ..structure_search import rough_structures
 from ..structures import BandCounts
-from .description import Described, describe, kernel
+from .description import Described, Scales, describe, kernel, scales_of
+from .matrices import MatrixSteps
 
 # Samples of many points are rarely free of anomalies.
 N_MODELS, N_LARGE_MODELS, _LARGE_SAMPLE = 2000, 6000, 7
 # Steps of the least-squares fit of a structure.
-_STEPS = 4
+_STEPS = 8
+# They end when one gains less than this many nats.
+_LEAST_GAIN = 0.1
 # It starts from the best of this many minimal samples of the rows within this many sigmas.
 _SAMPLES, _NEAR_ROWS = 48, 3.0
 # The difference for derivatives, in sigmas.
@@ -35,8 +41,11 @@ _DAMPING = 1e-4
 _FINER = 2.0**-0.25
 # Points of a structure fill at least this many cells of four sigmas along each direction.
 _CELLS = 4.0
-# A step changes sigma by at most this many octaves.
-_NEAR = 0.6
+
+
+# A step of least squares: from a structure and a state, on rows, of some length, to the next state
+# and its parameters.
+_Step = Callable[[Described, Floats, Floats, float], tuple[Floats, Floats] | None]
 
 
 def find_described(
@@ -47,7 +56,8 @@ def find_described(
     resolution = find_resolution(family, X, stream.child("dither"))
     rows = resolution.dithered(X, np.arange(len(X)))
     sampler = resolve_sampler("mixed")
-    large = family.sample_size(X.shape[1]) >= _LARGE_SAMPLE and layout_of(family).kind == "matches"
+    matches = layout_of(family).kind == "matches"
+    large = family.sample_size(X.shape[1]) >= _LARGE_SAMPLE and matches
     n_models = N_LARGE_MODELS if large else N_MODELS
     with warnings.catch_warnings():
         # Few valid samples only mean less to find here; the fit itself warns.
@@ -57,11 +67,16 @@ def find_described(
         except NoModels:
             return None
     effect = resolution.effect(family, X, rows)
-    grid = choose_grid(rows, models, stream.child("widths"), effect, 1)
+    # Between matches, much noise is no map.
+    grid = (
+        narrow_grid(family, rows)
+        if matches
+        else choose_grid(rows, models, stream.child("widths"), effect, 1, X)
+    )
     ladder = ladder_of(family, rows, grid, stream.child("null"), effect)
     table = full_band_table(rows, models, sample_membership([models]), ladder, 1)
     bands = BandCounts(rows, models, table, X)
-    found = find_structures([bands], np.ones(len(X), np.bool_), stream.child("structures"))
+    found = rough_structures([bands], stream.child("structures"))
     half = ladder.widths[::-1] / 2
     sigmas = np.sort(np.concatenate([half, half * _FINER]))
     rng = stream.child("samples").generator()
@@ -84,13 +99,21 @@ def fit_members(
     family: ModelFamily, seed: Described, X: Floats, null: Floats, stream: Stream
 ) -> list[Described]:
     """A structure of the family near the rows of a structure of another one, if there is any."""
-    sigmas = seed.sigma * 2.0 ** (np.arange(-6, 5) / 4)
+    # Wide ones, too: the means of kernels over null rows are extrapolated from those.
+    sigmas = seed.sigma * 2.0 ** (np.arange(-6, 25) / 4)
     rng = stream.generator()
+    steps = MatrixSteps.of(family, seed, X)
+    if steps is not None:
+        return [_fitted(family, steps.params(steps.start(seed)), X, null, sigmas, rng)]
     sample = _start(seed, X, rng, family)
     if sample is None:
         return []
     params, valid = family.solve(sample[None])
-    return [_fitted(family, params[0, 0], X, null, sigmas, rng)] if valid[0, 0] else []
+    models = params[valid]
+    if not len(models):
+        return []
+    best = int(np.argmin(_loss(family.residuals(X, models), seed.sigma)))
+    return [_fitted(family, models[best], X, null, sigmas, rng)]
 
 
 def _fitted(
@@ -102,33 +125,61 @@ def _fitted(
     rng: np.random.Generator,
 ) -> Described:
     """The structure of a model after least-squares steps, if they describe the rows better."""
-    best = describe(family, params, rows, null, sigmas)
+    scales = scales_of(family, params, null, sigmas)
+    first = best = describe(family, params, rows, scales)
     sample = _start(best, rows, rng)
+    if sample is not None:
+        best = _descended(best, _step, sample, rows, scales)
+    for params in weighted_least_squares(family, best.params, rows, 2 * best.sigma):
+        new = describe(family, params[0], rows, scales.near(best.sigma))
+        best = max(best, new, key=lambda each: each.evidence)
+    steps = MatrixSteps.of(family, best, rows)
+    if steps is not None:
+        best = _descended(best, steps.step, steps.start(best), rows, scales)
+    near = best.sigma * 2.0 ** (np.arange(-3, 4) / 12)
+    sigmas = np.unique(np.concatenate([near, sigmas]))
+    last = describe(family, best.params, rows, scales_of(family, best.params, null, sigmas))
+    return max(first, last, key=lambda each: each.evidence)
+
+
+def _descended(
+    found: Described, step_from: _Step, state: Floats, rows: Floats, scales: Scales
+) -> Described:
+    """The best structure on the way from a state, such as a minimal sample (k, d), to one of least
+    squares. A step that does not help is tried again with a quarter of its length."""
+    best, last, length = found, -np.inf, 1.0
     for _ in range(_STEPS):
-        step = None if sample is None else _step(best, sample, rows)
+        step = step_from(best, state, rows, length)
         if step is None:
             break
-        sample, params = step
-        near = np.abs(np.log2(sigmas / best.sigma)) <= _NEAR
-        new = describe(family, params, rows, null, sigmas[near])
-        if new.evidence > best.evidence:
-            best = new
+        # The null rows near a model hardly change with a step.
+        new = describe(found.family, step[1], rows, scales.near(best.sigma))
+        best = max(best, new, key=lambda each: each.evidence)
+        gain, last = new.evidence - last, max(last, new.evidence)
+        if gain > 0:
+            state, length = step[0], min(1.0, 2 * length)
+        else:
+            length /= 4
+        if 0 < gain < _LEAST_GAIN:
+            break
     return best
 
 
-def _step(found: Described, sample: Floats, rows: Floats) -> tuple[Floats, Floats] | None:
+def _step(
+    found: Described, sample: Floats, rows: Floats, length: float
+) -> tuple[Floats, Floats] | None:
     """One step of Gauss and Newton: the points of a minimal sample (k, d) move so that the squared
     residuals of the near rows become smaller. Returns the moved sample and its model,
-    None if there is none.
+    None if there is none. length: of the step, 1 for a whole one.
 
     It needs `solve` and `residuals` only, and so applies to every family.
     """
     family, sigma, size = found.family, found.sigma, sample.size
     shifts = _STEP * sigma * np.eye(size).reshape(size, *sample.shape)
     solved, valid = family.solve(np.concatenate([sample[None], sample + shifts]))
-    if not valid[:, 0].all():
+    if not valid.any(axis=1).all():
         return None
-    R = np.asarray(family.residuals(rows, solved[:, 0]))
+    R = _nearest_roots(family, solved, valid, rows, found)
     near = (R[:, 0] <= _NEAR_ROWS * sigma) & np.isfinite(R).all(axis=1)
     R = R[near]
     if len(R) <= size / sample.shape[1]:
@@ -137,10 +188,38 @@ def _step(found: Described, sample: Floats, rows: Floats) -> tuple[Floats, Float
     J = (R[:, 1:] - R[:, :1]) / _STEP * weights[:, None]
     A = J.T @ J
     A[np.diag_indices(size)] += _DAMPING * max(float(np.trace(A)) / size, 1e-300)
-    move = np.linalg.solve(A, -J.T @ (R[:, 0] * weights))
+    # A distance is the length of a vector with as many components as the codimension, and tells the
+    # slope of one of them.
+    move = np.linalg.solve(A, -J.T @ (R[:, 0] * weights)) / family.codimension(rows.shape[1])
+    move *= length
     moved = sample + np.clip(move, -3 * sigma, 3 * sigma).reshape(sample.shape)
     solved, valid = family.solve(moved[None])
-    return (moved, solved[0, 0]) if valid[0, 0] else None
+    if not valid.any():
+        return None
+    models = solved[0, valid[0]]
+    loss = _loss(family.residuals(rows, models), sigma)
+    return moved, models[int(np.argmin(loss))]
+
+
+def _loss(R: Any, sigma: float) -> Floats:
+    """(m,) the sums of residuals (n, m), each of at most three sigmas."""
+    return np.asarray(np.sum(np.fmin(R, _NEAR_ROWS * sigma), axis=0))
+
+
+def _nearest_roots(
+    family: ModelFamily, solved: Floats, valid: Bools, rows: Floats, found: Described
+) -> Floats:
+    """(n, s) the residuals of one model of each of s samples, the one that is most like the
+    structure: a sample may have several models (s, q, p), in any order."""
+    s, q, p = solved.shape
+    R = np.asarray(family.residuals(rows, solved.reshape(s * q, p))).reshape(len(rows), s, q)
+    if q == 1:
+        return R[:, :, 0]
+    limit = _NEAR_ROWS * found.sigma
+    like = np.fmin(family.residuals(rows, found.params[None]), limit)[:, :, None]
+    distance = np.sum(np.abs(np.fmin(R, limit) - like), axis=0)
+    root = np.argmin(np.where(valid, distance, np.inf), axis=1)
+    return np.asarray(R[:, np.arange(s), root])
 
 
 def _start(
@@ -156,9 +235,8 @@ def _start(
         return None
     picks = np.argsort(rng.random((_SAMPLES, len(near))), axis=1)[:, :k]
     solved, valid = family.solve(near[picks])
-    if not valid[:, 0].any():
+    if not valid.any():
         return None
-    R = np.asarray(family.residuals(near, solved[:, 0]))
-    loss = np.sum(np.minimum(R, _NEAR_ROWS * found.sigma), axis=0)
-    best = int(np.argmin(np.where(valid[:, 0], loss, np.inf)))
+    loss = _loss(family.residuals(near, solved[valid]), found.sigma)
+    best = int(np.nonzero(valid)[0][int(np.argmin(loss))])
     return np.asarray(near[picks[best]])

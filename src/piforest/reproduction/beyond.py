@@ -41,7 +41,15 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "without refits": {"refit": False},
     "without selection": {"select": False},
     "without bounds": {"bound": False},
+    "without selection and bounds": {"select": False, "bound": False},
     "models as drawn": {"concentrate": False, "refit": False, "select": False, "bound": False},
+}
+# The steps between drawing and embedding, one after the other: title and variant.
+STEPS = {
+    "draw": "models as drawn",
+    "+ refit": "without selection and bounds",
+    "+ select": "without bounds",
+    "+ bound": FREE,
 }
 WRONG = {f"{name}, sigma {sign}": (name, factor)
          for name in (PLAIN, KNOWN)
@@ -156,6 +164,7 @@ def _run_trial(trial: Trial) -> Cell:
         detector = _detector(trial, family, sigma, n_models).fit(X)
         values = _evaluate(detector, X, y, trial.variant == FREE and trial.kind != "share")
         values["sigma"] = detector.sigma_ / sigma
+        values["models"] = float(detector.n_models_)
         if trial.dataset in SYNTHETIC2D and trial.kind == "set":
             values["oracle"] = float(roc_auc_score(y == 0, _oracle(X, y, family)))
     taken = time.process_time() - start

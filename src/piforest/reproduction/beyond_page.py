@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from ..protocols import Floats
-from .beyond import ABLATIONS, FAMILIES, FREE, HALVES, KNOWN, PLAIN, WRONG
+from .beyond import ABLATIONS, FAMILIES, FREE, HALVES, KNOWN, PLAIN, STEPS, WRONG
 from .curves import Curve, curve_of
 from .page import Block, Heading, Picture, Text
 from .run import Cell
@@ -43,6 +43,7 @@ def content(cells: list[Cell], pictures: dict[str, Picture]) -> list[Block]:
         blocks += [Heading("On the datasets of the paper"), _summary(tables, sets)]
         blocks += [_sets_grid(table, sets) for table in tables]
         blocks += [Heading("The effect of each step"), _variants(tables, sets, _ablations())]
+        blocks += [_steps(table, sets) for table in tables]
         blocks += [Heading("A wrong sigma"), _variants(tables, sets, (PLAIN, KNOWN, FREE, *WRONG))]
         blocks += [Heading("Labels"), _labels_text(sets), _labels(tables, sets)]
         blocks += [Heading("Structures"), *_structures(tables, sets)]
@@ -126,6 +127,22 @@ def _variants(tables: list[Table], values: Values, variants: tuple[str, ...]) ->
             row.append(f"{np.mean(means):.4f}" if means else "-")
         rows.append(row)
     return Grid("Mean AUC", ["", *(table.title for table in tables)], rows)
+
+
+def _steps(table: Table, values: Values) -> Grid:
+    """The AUC after each step between drawing and embedding, and the models that are kept."""
+    names = [n for n in _names(table, values) if all((n, "", v) in values for v in STEPS.values())]
+    rows = [
+        [name, *(f"{_mean(values, name, variant):.4f}" for variant in STEPS.values()),
+         *(f"{_mean(values, name, variant, 'models'):,.0f}" for variant in STEPS.values())]
+        for name in names
+    ]  # fmt: skip
+    if rows:
+        means = [np.mean([_mean(values, n, v) for n in names]) for v in STEPS.values()]
+        kept = [np.mean([_mean(values, n, v, "models") for n in names]) for v in STEPS.values()]
+        rows.append(["mean", *(f"{each:.4f}" for each in means), *(f"{n:,.0f}" for n in kept)])
+    head = ["", *STEPS, *(f"models: {title}" for title in STEPS)]
+    return Grid(f"{table.title}, step by step", head, rows)
 
 
 def _labels_text(values: Values) -> Block:

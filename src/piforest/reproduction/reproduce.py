@@ -135,7 +135,7 @@ def _trials(available: list[str], runs: int, quick: bool, seed: int) -> list[Tri
     return [
         *set_trials(sets, runs, seed),
         *share_trials([n for n in SHARE_SETS if n in available], shares, runs, seed),
-        *scene_trials(QUICK_SCENES if quick else SCENES, seed),
+        *scene_trials(QUICK_SCENES if quick else min(SCENES, 2 * runs), seed),
     ]
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._kernels import streams as compiled
 from .._kernels.sparse import mirror
 from .._random import Stream
+from .._rows import NO_ROWS
 from ..forest import FlatForest, PooledForest
 from ..forest.pooled import empty_rows
 from ..membership import sample_membership
@@ -68,7 +69,7 @@ class Cells:
         nodes = tuple(np.empty(max_nodes, np.int32) for _ in range(3))
         leaves = np.empty((n, n_trees), np.int32)
         compiled.grow_with_leaves(
-            D, np.uint64(stream.key), size, empty.height_limit, np.empty(n, np.uint64),
+            D, *NO_ROWS, np.uint64(stream.key), size, empty.height_limit, np.empty(n, np.uint64),
             np.empty(n, np.int64), np.empty(n, np.int64), np.empty(2, np.int64),
             np.empty(2, np.int64), np.empty((max_nodes, 3), np.int64), np.empty(2, np.int64),
             roots, *nodes, leaves,

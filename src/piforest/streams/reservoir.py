@@ -14,7 +14,7 @@ import numpy as np
 from .._random import Stream
 from .._validation import NoModels
 from ..bands import Bands, BandTable, kernel_scales, least_ratio, measure_bands, model_weights
-from ..bounds import Bounds, cells_of, find_bounds
+from ..bounds import Bounds, find_bounds, unbounded
 from ..families import extent
 from ..ladder import WIDTHS, Grid, Ladder, ladder_of
 from ..membership import sample_membership
@@ -210,11 +210,9 @@ class _Meter:
         self, models: ModelSet, before: Bounds | None, stream: Stream, renewal: int
     ) -> Bounds | None:
         """The bounds, found anew for every tenth model and for new ones, whose size is infinite."""
-        n_cells = cells_of(models.family, models.params, self.X.shape[1])
-        if n_cells == 0:
+        never, m = unbounded(models), len(models)
+        if never is None:
             return None
-        m = len(models)
-        never = Bounds(np.zeros((m, 2)), np.full((m, 2), np.inf), np.ones((m, n_cells), np.bool_))
         bounds = never if before is None else before[np.arange(m)]
         due = np.arange(m) % _BOUNDS_EVERY == renewal % _BOUNDS_EVERY
         chosen = np.flatnonzero(due | np.isinf(bounds.size[:, 0]))

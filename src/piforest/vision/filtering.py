@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._random import Stream
 from ..assignment import Assignment, assign_rows
 from ..estimators import PreferenceIsolationForest
 from ..families import FAMILIES, get_family, layout_of
 from ..io.cameras import Camera
+from ..proposals import Proposals
+from ..proposals.propose import propose
 from ..protocols import Bools, Floats, Ints
 from ..typing import ContaminationLike, FamilyLike, RandomStateLike, SigmaLike
 from .inputs import MatchesLike, PointsLike, as_rows
@@ -109,7 +112,8 @@ def filter_matches(
     family : str or ModelFamily, default="fundamental"
         The motions: "fundamental" for rigid bodies, "homography" for planes or a rotating
         camera, "affinity", "similarity", "translation", "affine_fundamental"; "essential" and
-        "rotation" for calibrated cameras.
+        "rotation" for calibrated cameras. "auto" compares all but the last two and takes the one
+        that the matches suggest; `detector.proposals_` is the comparison.
     K1, K2 : Camera, array-like of shape (3, 3) or (4,), or None, default=None
         The cameras: a matrix K, or fx, fy, cx, cy; without K2, both are K1. "essential" and
         "rotation" then take pixels, and `motions` have R and t. Without K1, these two take
@@ -159,6 +163,10 @@ def filter_matches(
     X = as_rows(points1, points2, matches)
     if not len(X):
         raise ValueError("at least one match is needed, got 0.")
+    proposals = None
+    if isinstance(family, str) and family == "auto":
+        proposals = propose_match_family(X, Stream.from_random_state(random_state))
+        family = proposals.family
     cameras = _cameras(K1, K2)
     normalised = cameras is not None and _is_calibrated(family)
     if quality is not None:
@@ -173,9 +181,19 @@ def filter_matches(
     )
     rows = normalise_rows(X, cameras) if normalised else X
     detector.fit(rows, quality=quality)
+    detector.proposals_ = proposals
     known = detector.findings_.has_scores
     scores = detector.scores_ if known else detector.anomaly_score(rows)
     return Filtered(scores <= detector.threshold_, scores, X, detector, cameras)
+
+
+def propose_match_family(X: Floats, stream: Stream) -> Proposals:
+    """Compare the families of matches between images in pixels, rows X (n, 4)."""
+    families = [get_family(name) for name in match_families() if name not in CALIBRATED]
+    # Too few matches for any: the family that needs fewest says so.
+    usable = [each for each in families if len(X) > each.sample_size(4)]
+    fewest = min(families, key=lambda each: each.sample_size(4))
+    return propose(X, None, stream.child("proposals"), families=usable or [fewest])
 
 
 def normalise_rows(X: Floats, cameras: tuple[Camera, Camera] | None) -> Floats:

@@ -204,7 +204,7 @@ def test_the_error_of_an_unreadable_scan_is_one_line(scan, tmp_path, capsys):
     for name, message in (
         ("cut.ply", "cut.ply cannot be read"),
         ("other.ply", "other.ply cannot be read"),
-        ("flat.csv", "needs 3 columns"),
+        ("flat.csv", "a cloud has three coordinates"),
         ("none.ply", "there is no such file"),
     ):
         code, printed, err = run(capsys, tmp_path / name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from cli_runs import line_scene, put_lines, run
@@ -49,3 +50,31 @@ def test_options_without_a_family_are_a_usage_error(lines, capsys):
     code, _, err = run(capsys, "detect", lines, "--option", "degree=2")
     assert code == 2
     assert "--option needs --family" in err
+
+
+@pytest.mark.slow
+def test_detect_says_nothing_is_there_if_no_family_explains_the_rows(tmp_path, capsys):
+    """The levels of the last column would otherwise be laws; columns have their names."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=(200, 3)), rng.integers(0, 2, 200)])
+    path = tmp_path / "codes.csv"
+    np.savetxt(path, rows, delimiter=",", header="width,height,weight,code", comments="")
+    code, out, err = run(capsys, "detect", path, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert not found["proposals"]["found"]
+    assert not found["found_structure"]
+    assert found["anomalies"] == 0
+    (levels,) = (each for each in found["diagnosis"] if each["code"] == "categorical_columns")
+    assert levels["text"].startswith("code: few different values")
+    assert "no point is flagged" in err
+
+
+@pytest.mark.slow
+def test_warnings_name_the_columns(lines, tmp_path, capsys):
+    path = tmp_path / "units.csv"
+    rows = np.column_stack([[1000.0, 1.0]] * 200).T * np.random.default_rng(0).normal(size=(200, 2))
+    np.savetxt(path, rows, delimiter=",", header="x,y", comments="")
+    _, _, err = run(capsys, "detect", path, "--family", "line", "--no-scale-columns")
+    assert "x varies" in err
+    assert "times as much as y" in err

@@ -142,14 +142,14 @@ def test_without_triton_nothing_is_compiled_and_one_warning_is_issued(monkeypatc
     class OnGpu:
         is_cuda = True
 
-    residuals._has_triton.cache_clear()
+    residuals.has_triton.cache_clear()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr(torch, "compile", None)
     run = residuals.compiled(lambda tensor: 7)
     with pytest.warns(UserWarning, match="Triton is not installed") as issued:
         assert [run(OnGpu()), run(OnGpu())] == [7, 7]
     assert len(issued) == 1
-    residuals._has_triton.cache_clear()
+    residuals.has_triton.cache_clear()
 
 
 def test_a_fit_on_a_full_device_raises_a_clear_error(monkeypatch):

@@ -170,9 +170,14 @@ def detector_from(
 
 
 def fit_points(
-    args: argparse.Namespace, families: Sequence[Any], output: Output, points: Points
+    args: argparse.Namespace,
+    families: Sequence[Any],
+    output: Output,
+    points: Points,
+    proposals: Proposals | None = None,
 ) -> Any:
-    """A detector with the given options, fitted to the points.
+    """A detector with the given options, fitted to the points; proposals: the comparison that chose
+    the families, if none were given.
 
     A program that runs the command again, for further outputs, puts the detector into args.fitted
     and the scores into args.known_scores.
@@ -185,7 +190,9 @@ def fit_points(
         sampler, columns = "weighted", {"quality": points.quality[rows]}
     elif points.groups is not None:
         sampler, columns = "grouped", {"groups": points.groups[rows]}
-    detector = detector_from(args, families, output, sampler).fit(points.X[rows], **columns)
+    detector = detector_from(args, families, output, sampler)
+    detector._known_names, detector._known_proposals = points.names, proposals
+    detector.fit(points.X[rows], **columns)
     return detector if args.threshold is None else detector.set_threshold(args.threshold)
 
 
@@ -273,8 +280,7 @@ def _detect(
     from ...assignment import assign_rows
 
     start = time.perf_counter()
-    detector = fit_points(args, families, output, points)
-    detector.proposals_ = proposals
+    detector = fit_points(args, families, output, points, proposals)
     known = points.fitted is None and detector.findings_.has_scores
     scores = getattr(args, "known_scores", None)
     if scores is None:

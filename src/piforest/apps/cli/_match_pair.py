@@ -12,11 +12,13 @@ from ._detecting import Detection, detect_and_write
 from ._input import Points
 from ._output import Output
 from ._plots import draw_matches
+from ._proposing import say_proposals
 from ._writing import with_default_suffix
 
 if TYPE_CHECKING:
     from ...io.matches import MatchFile, Pair
     from ...io.tables import Table
+    from ...proposals import Proposals
 
 RATIO = 0.8
 # Normalised coordinates have other names than pixels, so that a model of one takes no other.
@@ -44,6 +46,9 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
     matches = _matches(args, images)
     table, columns = matches.table, list(matches.table.points)
     pixels = table.numbers(columns)
+    proposals = None
+    if not families:
+        families, proposals = _proposed(args, output, pixels)
     calibrated = [family.name in CALIBRATED for family in families]
     cameras = cameras_of(args, families[0].name, _sizes(images, matches), matches.given)
     normalised = cameras is not None and all(calibrated)
@@ -71,6 +76,7 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
         heading=f"matches     {len(X):,} {matches.how}",
         shown=table.columns,
         about=_about(args, matches),
+        proposals=proposals,
         add_scores=with_scores,
         draw=lambda path, found: draw_matches(
             path, images, pixels, found.scores, found.summary["threshold"], motions["labels"]
@@ -79,6 +85,18 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
         describe=describe,
         write=_writer(args, matches, motions),
     )
+
+
+def _proposed(args: argparse.Namespace, output: Output, X: Any) -> tuple[list[Any], Proposals]:
+    """The families that the matches suggest, and the comparison, which is printed."""
+    from ..._random import Stream
+    from ...families import resolve_families
+    from ...vision.filtering import propose_match_family
+
+    proposals = propose_match_family(X, Stream.from_random_state(args.seed))
+    say_proposals(output, proposals)
+    output.say()
+    return [family for family, _ in resolve_families(proposals.family)], proposals
 
 
 def _images(args: argparse.Namespace) -> list[Any] | None:

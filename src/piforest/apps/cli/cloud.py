@@ -24,7 +24,8 @@ HELP = "find the points of a scan that belong to no surface"
 DESCRIPTION = (
     "Find the points of a scan that belong to no plane, or other surface, and write the scan with "
     "a score and a colour for each point. Normals are estimated if the family needs them and the "
-    "scan has none."
+    "scan has none. Without --family, planes, lines, spheres and cylinders are compared first, and "
+    "the best is taken; with --local, it is planes."
 )
 _LAS = (".las", ".laz")
 _POINTS, _NORMALS = ["x", "y", "z"], ["nx", "ny", "nz"]
@@ -34,7 +35,7 @@ _NAMES_OF_NORMALS = (_NORMALS, ["normal_x", "normal_y", "normal_z"])
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_table(parser, "a scan: .ply, .pcd, .las, .laz, .xyz, or any table with columns x, y and z")
-    add_detector(parser, "plane")
+    add_detector(parser, "auto")
     parser.add_argument(
         "--voxel", type=positive, metavar="SIZE",
         help="fit to one point of each cell of this size; all points are scored",
@@ -73,12 +74,13 @@ def run(args: argparse.Namespace, output: Output) -> None:
     check_local(args)
     if args.classify and (args.out is None or args.out.suffix.lower() not in _LAS):
         raise UsageError("--classify is for LAS files: use it with --out and a .las or .laz file.")
+    if args.local and args.family == ["auto"]:
+        args.family = ["plane"]
     families = families_from(args)
     oriented = any(layout_of(each).kind == "oriented points" for each in families)
     normals = _Normals(args.columns)
-    points = read_points(
-        args, families, args.columns, prepare=normals.prepare if oriented else None
-    )
+    prepare = normals.prepare if oriented else None if families or args.columns else _coordinates
+    points = read_points(args, families, args.columns, prepare=prepare)
     _check_cloud(points)
     points = _thinned(points, args.voxel)
     if args.local:
@@ -104,6 +106,11 @@ def run(args: argparse.Namespace, output: Output) -> None:
         ),
         after=painter.after,
     )
+
+
+def _coordinates(table: Table) -> tuple[Table, list[str] | None]:
+    """For `read_points` without a family: the coordinates, if they have their usual names."""
+    return table, _POINTS if set(_POINTS) <= set(table.names) else None
 
 
 class _Normals:

@@ -97,6 +97,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
             "anomaly_probability": reason.probability,
             "chance_p_value": reason.chance_p_value,
             "stability": reason.stability,
+            "extrapolated": reason.extrapolated,
             "changes": [asdict(each) for each in reason.changes],
             "text": reason.text,
             "nearest": [_finite(each) for each in nearest],

@@ -18,6 +18,8 @@ HELP = "find the false matches between images"
 DESCRIPTION = (
     "Match two images, or all images of a folder, or read matches from a file, and find those that "
     "follow no motion of a family: fundamental matrices for rigid bodies, homographies for planes. "
+    "Without --family, the families of motions are compared first, and the best is taken; many "
+    "pairs have fundamental matrices by default. "
     "A COLMAP database or matches of hloc are filtered pair by pair, and written back with --out."
 )
 _DATABASES = (".db", ".sqlite")
@@ -34,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_given(parser)
     add_cameras(parser)
     _add_many(parser)
-    add_detector(parser, "fundamental", scalable=False)
+    add_detector(parser, "auto", scalable=False)
     add_outputs(
         parser,
         "the matches, with score, anomaly, structure and distance; or, with the ending of the file "
@@ -129,6 +131,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
     many = _is_many(args)
     _check_options(args, many)
     check_cameras(args)
+    if many and args.family == ["auto"]:
+        args.family = ["fundamental"]
     families = families_from(args)
     _check_families(families)
     if many:

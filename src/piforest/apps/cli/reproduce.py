@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--only", type=_parts, default=list(_PARTS), metavar="NAMES",
-        help=f"some of {','.join(_PARTS)}, separated by commas (default: all)",
+        help=f"some of {','.join(_PARTS)}, separated by commas (default: all), or beyond alone",
     )  # fmt: skip
     parser.add_argument(
         "--beyond", action="store_true",
@@ -53,7 +53,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--runs", type=count,
-        help="number of runs (default: 10, with --quick 2); with --real, the most of a cell",
+        help="number of runs (default: 10, with --quick 2), and half the number of scenes of "
+        "--beyond; with --real, the most of a cell",
     )  # fmt: skip
     add_seed(parser)
     parser.add_argument(
@@ -73,7 +74,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
 
     reproduce(
         args.out,
-        only=[*args.only, "beyond"] if args.beyond else args.only,
+        only=list(dict.fromkeys([*args.only, "beyond"])) if args.beyond else args.only,
         runs=args.runs,
         quick=args.quick,
         seed=args.seed,
@@ -98,7 +99,7 @@ def _run_real(args: argparse.Namespace, output: Output) -> None:
 
 
 def _parts(text: str) -> list[str]:
-    return _known(text, _PARTS)
+    return [text] if text == "beyond" else _known(text, _PARTS)
 
 
 def _real_parts(text: str) -> list[str]:

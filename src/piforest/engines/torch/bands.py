@@ -16,7 +16,7 @@ from ...models import ModelSet
 from ...protocols import Floats
 from ._memory import explain_out_of_memory, to_device
 from .preferences import ALIGNED, DeviceMembership
-from .residuals import DeviceModels, compiled
+from .residuals import DeviceModels
 
 # The memory of the residuals of a block of rows.
 _BLOCK_BYTES = {"cuda": 2**30, "cpu": 2**25}
@@ -30,7 +30,7 @@ class DeviceBands:
     ) -> None:
         self.n_models, self.device = len(models), device
         width = -(-len(models) // ALIGNED) * ALIGNED
-        self.models = DeviceModels(models, width, device)
+        self.models = DeviceModels(models, width, device, as_bounded=True)
         self.membership = DeviceMembership(membership, np.arange(len(models)), device)
         # A constant number of widths is compiled once; no residual is below 0.
         padded = np.pad(widths, (0, MAX_WIDTHS - len(widths)), constant_values=-1.0)
@@ -39,9 +39,9 @@ class DeviceBands:
     def bins(self, X: Any) -> Any:
         """(r, m) of uint8: the narrowest band of each row of X (r, d); NO_BAND for none, and for
         the models whose samples contain the row."""
-        bins = self.models.apply(_bins, X, self.widths)[:, : self.n_models]
-        bins[self.membership.of(X)] = NO_BAND
-        return bins
+        bins = self.models.apply(_bins, X, self.widths)
+        self.membership.fill(bins, X, NO_BAND)
+        return bins[:, : self.n_models]
 
     @explain_out_of_memory
     def counts(self, X: Floats) -> Any:
@@ -76,12 +76,10 @@ def _bins(R: Any, widths: Any) -> Any:
     return within - 1
 
 
-def _count(bins: Any) -> Any:
+def _counts(bins: Any) -> Any:
     """(18, m) of int32: the number of rows in each band."""
+    # Not compiled: a first call would wait for it.
     return torch.stack([(bins == k).sum(dim=0, dtype=torch.int32) for k in range(MAX_WIDTHS)])
-
-
-_counts = compiled(_count)
 
 
 def measure_bands(

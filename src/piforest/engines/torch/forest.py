@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from ..._random import Stream
 from ...forest import FlatForest
 from .distances import distance
 from .random import below, mix, signed, unsigned_order
-from .residuals import compiled
+from .residuals import has_triton
 
 
 def grow(forest: FlatForest, D: Any, stream: Stream, n_trees: int) -> FlatForest:
@@ -128,28 +127,30 @@ class DeviceForest:
         self.pool_sums = pool_sums
 
     def path_lengths(self, shared: Any, sums: Any, metric: str) -> Any:
-        """(r, t) path lengths, level by level, from the products (r, pool) of a block of rows."""
-        node = self.roots.expand(len(shared), -1).contiguous()
-        length = torch.zeros(node.shape, dtype=torch.float64, device=shared.device)
-        tables = self.children, self.seed, self.pool_sums
-        descend = _descend(metric, self.branching, self.soft)
-        for _ in range(self.height):
-            node, length = descend(shared, sums, node, length, *tables)
-        return _with_ends(length, node, self.ends, sums)
+        """(r, t) path lengths from the products (r, pool) of a block of rows."""
+        shape = metric, self.branching, self.soft, self.height
+        tables = self.roots, self.children, self.seed, self.pool_sums, self.ends
+        if shared.is_cuda and has_triton():
+            from .kernels import path_lengths
+
+            return path_lengths(*shape, shared, sums, tables)
+        return level_by_level(*shape, shared, sums, tables)
 
 
-@lru_cache(maxsize=64)
-def _descend(metric: str, branching: int, soft: bool) -> Any:
-    """A function that moves every row one edge down in every tree, unless it is at a leaf."""
+def level_by_level(
+    metric: str, branching: int, soft: bool, height: int, shared: Any, sums: Any, tables: Any
+) -> Any:
+    """`kernels.path_lengths` in PyTorch: all rows and trees move one edge down at a time."""
+    roots, children, seed, pool_sums, ends = tables
+    node = roots.expand(len(shared), -1).contiguous()
+    length = torch.zeros(node.shape, dtype=torch.float64, device=shared.device)
 
-    def step_down(
-        shared: Any, sums: Any, node: Any, length: Any, children: Any, seed: Any, pool_sums: Any
-    ) -> tuple[Any, Any]:
-        def seed_distance(nodes: Any) -> Any:
-            seeds = seed[nodes]
-            products = torch.gather(shared, 1, seeds)
-            return distance(metric, products, sums[:, None], pool_sums[seeds])
+    def seed_distance(nodes: Any) -> Any:
+        seeds = seed[nodes]
+        products = torch.gather(shared, 1, seeds)
+        return distance(metric, products, sums[:, None], pool_sums[seeds])
 
+    for _ in range(height):
         first = children[node]
         inner = first >= 0
         child = first = torch.clamp(first, min=0)
@@ -160,14 +161,7 @@ def _descend(metric: str, branching: int, soft: bool) -> Any:
             child = torch.where(closer, first + k, child)
             nearest = torch.where(closer, other, nearest)
         edge = torch.where(nearest > ZERO_DISTANCE, 2.0 - nearest, 1.0) if soft else 1.0
-        return torch.where(inner, child, node), torch.where(inner, length + edge, length)
-
-    return compiled(step_down)
-
-
-def _add_ends(length: Any, node: Any, ends: Any, sums: Any) -> Any:
-    """Add the expected depth below the leaf. An empty row does not descend."""
+        node = torch.where(inner, child, node)
+        length = torch.where(inner, length + edge, length)
+    # Add the expected depth below the leaf. An empty row does not descend.
     return torch.where(sums[:, None] == 0, 1.0, length + ends[node])
-
-
-_with_ends = compiled(_add_ends)

@@ -16,10 +16,12 @@ from ...models import ModelSet
 from ...protocols import Floats, Kernel
 from ._memory import explain_out_of_memory, to_device
 from .random import mix, unsigned_order
-from .residuals import DeviceModels, compiled
+from .residuals import DeviceModels
 
 # Matrix products of bytes need a multiple of this many columns.
 ALIGNED = 16
+# Entries of a table that are set at once: 8 bytes each for their places.
+_FILLED = 2**25
 
 
 class DevicePreferences:
@@ -54,8 +56,7 @@ class DevicePreferences:
         parts = [part.preferences(X) for part in self.parts]
         P = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
         if self.membership is not None:
-            rows, columns = self.membership.of(X)
-            P[rows, columns] = 0
+            self.membership.fill(P, X, 0)
         if self.binary:
             P = (P > 0).to(torch.int8)
         return P, square_sums(P)
@@ -94,13 +95,11 @@ class DevicePreferences:
         return torch.as_tensor(P, device=self.device)
 
 
-def _square_sums(P: Any) -> Any:
+def square_sums(P: Any) -> Any:
     """(r,) exact sums of squares, as float64."""
-    wide = P.to(torch.int32)
+    # A byte squared fits into 16 bits. Not compiled: a first call would wait for it.
+    wide = P.to(torch.int16)
     return (wide * wide).sum(dim=1, dtype=torch.int64).to(torch.float64)
-
-
-square_sums = compiled(_square_sums)
 
 
 class _Part:
@@ -142,22 +141,30 @@ class DeviceMembership:
             return torch.as_tensor(np.ascontiguousarray(array), device=device)
 
         self.hashes = unsigned_order(tensor(membership.hashes.view(np.int64)))
-        self.points, self.starts = tensor(membership.points), tensor(membership.starts)
-        self.columns = tensor(real[membership.columns])
+        self.points = tensor(membership.points)
+        counts = np.diff(membership.starts)
+        self.has_models = tensor(counts > 0)
+        # (contents, most) the models of each, the last one repeated. 0 if there is none.
+        most = np.arange(int(counts.max(initial=1)))
+        at = membership.starts[:-1, None] + np.minimum(most, np.maximum(counts, 1)[:, None] - 1)
+        columns = real[np.append(membership.columns, 0)]
+        self.columns = tensor(columns[np.minimum(at, len(columns) - 1)])
 
-    def of(self, X: Any) -> tuple[Any, Any]:
-        """Row and column indices: for each row of X, the models whose samples contain it."""
+    def fill(self, table: Any, X: Any, value: int) -> None:
+        """Set the entries of table (r, models) for the models whose samples contain the row of X
+        (r, d). The host does not wait for the device."""
         hashes = torch.zeros(len(X), dtype=torch.int64, device=X.device)
         for column in (X + 0.0).T:
             hashes = mix(hashes, column.contiguous().view(torch.int64))
         hashes = unsigned_order(hashes)
         at = torch.searchsorted(self.hashes, hashes).clamp(max=len(self.hashes) - 1)
         known = (self.hashes[at] == hashes) & (self.points[at] == X).all(dim=1)
-        rows = known.nonzero()[:, 0]
-        starts = self.starts[at[rows]]
-        counts = self.starts[at[rows] + 1] - starts
-        total = int(counts.sum())
-        firsts = torch.cumsum(counts, 0) - counts
-        within = torch.arange(total, device=X.device) - torch.repeat_interleave(firsts, counts)
-        columns = self.columns[torch.repeat_interleave(starts, counts) + within]
-        return torch.repeat_interleave(rows, counts), columns
+        known &= self.has_models[at]
+        step = max(1, _FILLED // self.columns.shape[1])
+        for start in range(0, len(X), step):
+            rows = slice(start, start + step)
+            # A row that is in no sample keeps what it has.
+            columns, part = self.columns[at[rows]], table[rows]
+            part.scatter_(
+                1, columns, part.gather(1, columns).masked_fill_(known[rows, None], value)
+            )

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from ..._validation import warn_user
-from ...bounds import CELLS, CELLS_2D
+from ...bounds import CELLS, CELLS_2D, unbounded
 from ...families._formula import prepared_params
 from ...families.scaled import has_formula
 from ...models import ModelSet
@@ -23,7 +23,9 @@ from ...residuals import residual_blocks
 class DeviceModels:
     """The models of one family as columns on a device, padded to `width` with the last one."""
 
-    def __init__(self, models: ModelSet, width: int, device: Any) -> None:
+    def __init__(self, models: ModelSet, width: int, device: Any, as_bounded: bool = False) -> None:
+        """as_bounded: use the function of bounded models for models without bounds, so that only
+        one is compiled."""
         self.family, self.models, self.width = models.family, models, width
         self.theta: Any = None
         if self.has_formula:
@@ -32,10 +34,12 @@ class DeviceModels:
             columns = np.ascontiguousarray(np.concatenate([prepared, last]).T)
             self.theta = torch.as_tensor(columns, device=device)
         self.bounds: Any = None
-        if self.has_formula and models.bounds is not None:
+        bounds = models.bounds
+        if bounds is None and as_bounded:
+            bounds = unbounded(models)
+        if self.has_formula and bounds is not None:
             at = np.minimum(np.arange(width), len(models) - 1)
-            bounds = models.bounds[at]
-            arrays = bounds.low.T, bounds.size.T, bounds.cells
+            arrays = bounds.low[at].T, bounds.size[at].T, bounds.cells[at]
             self.bounds = [
                 torch.as_tensor(np.ascontiguousarray(each), device=device) for each in arrays
             ]
@@ -101,7 +105,7 @@ def compiled(function: Any) -> Any:
 
     def run(*args: Any) -> Any:
         nonlocal fast
-        if not (args[0].is_cuda and _has_triton()):
+        if not (args[0].is_cuda and has_triton()):
             return function(*args)
         if fast is None:
             fast = torch.compile(_with_unique_code(function), dynamic=True, fullgraph=True)
@@ -111,7 +115,8 @@ def compiled(function: Any) -> Any:
 
 
 @cache
-def _has_triton() -> bool:
+def has_triton() -> bool:
+    """Whether code can be compiled for a GPU; a warning if not."""
     installed = importlib.util.find_spec("triton") is not None
     if not installed:
         warn_user("Triton is not installed, so nothing is compiled for the GPU, which is slower.")

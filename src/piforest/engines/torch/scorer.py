@@ -15,11 +15,11 @@ from ..._validation import warn_user
 from ...fitted import FittedEmbedding
 from ...forest import FlatForest
 from ...protocols import Floats
-from ._memory import explain_out_of_memory, to_device
+from ._memory import explain_out_of_memory, to_device, uploads
 from .distances import PRECOMPUTED, binary, distance, products, vector_distances
 from .forest import DeviceForest, grow
 from .preferences import ALIGNED, DevicePreferences, square_sums
-from .residuals import compiled
+from .residuals import has_triton
 
 # The memory of a block of rows: preferences, products and path lengths. A GPU takes at most a
 # quarter of what is free: with few models a block is done sooner than the host can start the next.
@@ -29,8 +29,6 @@ _MAX_ROWS = 131_072
 _POOL_ROWS = 4096
 # Matrix products of bytes need more than 16 rows.
 _MIN_ROWS = 32
-# Trees that one compiled function sums: more take longer to compile.
-_TREES_PER_SUM = 20
 
 
 class Grown(NamedTuple):
@@ -77,7 +75,9 @@ class Scorer:
 
     def _map(self, X: Any, function: Any, shape: tuple[int, ...], progress: Progress) -> Any:
         host = isinstance(X, np.ndarray)
-        out = torch.empty((len(X), *shape), dtype=torch.float64, device="cpu" if host else X.device)
+        # Scores stay on the device until all are known: the host need not wait for each block.
+        place = X.device if not host else "cpu" if shape else self.device
+        out = torch.empty((len(X), *shape), dtype=torch.float64, device=place)
         start = 0
         # A block that does not fit into memory is tried again with half the size.
         while start < len(X):
@@ -89,7 +89,7 @@ class Scorer:
                     start += rows
             except torch.OutOfMemoryError:
                 self._halve_blocks(size)
-        return out.numpy() if host else out
+        return out.cpu().numpy() if host else out
 
     def _halve_blocks(self, size: int) -> None:
         if size <= _MIN_ROWS:
@@ -115,8 +115,7 @@ class Scorer:
 
     def _blocks(self, X: Any, size: int) -> Iterator[tuple[Any, int]]:
         """Blocks of X on the device, padded with the last row, and their rows without padding."""
-        for start in range(0, len(X), size):
-            part = to_device(X[start : start + size], self.device)
+        for part in uploads(X, size, self.device):
             extra = -len(part) % _MIN_ROWS
             yield torch.cat([part, part[-1:].expand(extra, -1)]), len(part)
 
@@ -124,11 +123,7 @@ class Scorer:
         """(r,) scores; lengths are summed in the order of the trees, so that no row depends on its
         block."""
         trees = lengths.shape[1]
-        padded = torch.nn.functional.pad(lengths, (0, -trees % _TREES_PER_SUM))
-        total = torch.zeros(len(lengths), dtype=torch.float64, device=lengths.device)
-        for start in range(0, trees, _TREES_PER_SUM):
-            total = _add_trees(total, padded[:, start : start + _TREES_PER_SUM])
-        return torch.exp2(-total / trees / self.forest.normaliser)
+        return torch.exp2(-in_order(lengths) / trees / self.forest.normaliser)
 
 
 class PreferenceScorer(Scorer):
@@ -224,10 +219,13 @@ def _parts(n: int) -> Iterator[slice]:
     return (slice(start, start + _POOL_ROWS) for start in range(0, n, _POOL_ROWS))
 
 
-def _add(total: Any, lengths: Any) -> Any:
-    for tree in range(_TREES_PER_SUM):
-        total = total + lengths[:, tree]
+def in_order(lengths: Any) -> Any:
+    """(r,) the sums of the rows (r, t), in the order of the columns."""
+    if lengths.is_cuda and has_triton():
+        from .kernels import add_in_order
+
+        return add_in_order(lengths)
+    total = torch.zeros(len(lengths), dtype=torch.float64, device=lengths.device)
+    for column in lengths.T:
+        total = total + column
     return total
-
-
-_add_trees = compiled(_add)

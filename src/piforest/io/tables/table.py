@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
@@ -46,6 +46,55 @@ def first_repeated(names: Sequence[str]) -> int | None:
     return None
 
 
+class TextColumns(Mapping[str, NDArray[Any]]):
+    """Columns of text that are made when they are asked for: numbers need no text."""
+
+    def __init__(self, cells: Mapping[str, Any], n_rows: int) -> None:
+        """cells: Arrow's text, or arrays."""
+        self._cells, self.n_rows = dict(cells), n_rows
+        self._texts: dict[str, NDArray[Any]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._texts:
+            column = self._cells[name]
+            lazy = not isinstance(column, np.ndarray)
+            self._texts[name] = column.to_numpy(zero_copy_only=False) if lazy else column
+        return self._texts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells)
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._cells
+
+    def kind(self, name: str) -> str:
+        """The kind of the column's dtype."""
+        column = self._cells[name]
+        return column.dtype.kind if isinstance(column, np.ndarray) else "O"
+
+    def numbers(self, name: str) -> Floats | None:
+        """(n,) the numbers of a column, if Arrow reads all cells as `float` does; else None."""
+        import pyarrow as pa
+
+        column = self._cells[name]
+        if isinstance(column, np.ndarray):
+            return None
+        try:
+            values = column.cast(pa.float64()).to_numpy()
+        except pa.ArrowInvalid:
+            return None
+        # "nan(1)" is a number for Arrow alone; what stands for nothing is read as text.
+        return None if np.isnan(values).any() else values
+
+    def changed(self, names: list[str], added: Mapping[str, NDArray[Any]]) -> TextColumns:
+        """These columns, some of them new or replaced."""
+        cells = {**self._cells, **added}
+        return TextColumns({name: cells[name] for name in names}, self.n_rows)
+
+
 @dataclass(frozen=True)
 class Table:
     """What was read, so that it can be written again with nothing changed but what is added."""
@@ -69,6 +118,8 @@ class Table:
     _parsed: dict[str, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
+        if isinstance(self.columns, TextColumns):
+            return self.columns.n_rows
         return len(next(iter(self.columns.values()), ()))
 
     @property
@@ -137,11 +188,16 @@ class Table:
 
     def with_columns(self, added: Mapping[str, NDArray[Any]]) -> Table:
         """The same with more columns; one of the same name is replaced where it stands."""
+        if isinstance(self.columns, TextColumns):
+            names = list(dict.fromkeys([*self.names, *added]))
+            return replace(self, columns=self.columns.changed(names, added))
         return replace(self, columns={**self.columns, **added})
 
     def select(self, names: Sequence[str]) -> Table:
         """The named columns alone, in this order."""
         self.check_names(names)
+        if isinstance(self.columns, TextColumns):
+            return replace(self, columns=self.columns.changed(list(names), {}))
         return replace(self, columns={name: self.columns[name] for name in names})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -151,10 +207,11 @@ class Table:
         return ToArrow(self)(self).__arrow_c_stream__(requested_schema)
 
     def _is_numeric(self, name: str) -> bool:
-        column = self.columns[name]
-        if column.dtype.kind in "iuf":
+        lazy = isinstance(self.columns, TextColumns)
+        kind = self.columns.kind(name) if lazy else self.columns[name].dtype.kind  # type: ignore[attr-defined]
+        if kind in "iuf":
             return True
-        if column.dtype.kind not in "OUS":
+        if kind not in "OUS":
             return False
         try:
             return not np.isnan(self._numbers(name)).all()
@@ -163,6 +220,10 @@ class Table:
 
     def _numbers(self, name: str) -> Floats:
         """(n,) one column as float64."""
+        if name not in self._parsed and isinstance(self.columns, TextColumns):
+            fast = self.columns.numbers(name)
+            if fast is not None:
+                self._parsed[name] = fast
         if name not in self._parsed:
             column = self.columns[name]
             if column.dtype.kind in "OUS":

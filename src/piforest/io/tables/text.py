@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from . import sniff
+from . import arrow_text, sniff
 from .compression import split_name
 from .dialect import Dialect, Sniffed, default_dialect, sniff_dialect
 from .lines import open_lines, source_name
@@ -41,7 +41,9 @@ def read_blocks(
         check_width(source, len(seen.names))
         cells = sniff.split(chain(head[seen.n_above :], lines), seen.dialect.delimiter)
         like = Table({}, source, seen.dialect, unnamed=seen.unnamed, decimal=seen.decimal)
-        yield from _tables(cells, rows, seen, like)
+        done, complete = yield from arrow_text.read(path, rows, seen, head, like)
+        if not complete:
+            yield from _tables(cells, rows, seen, like, done)
 
 
 def _head(lines: Iterator[str]) -> list[str]:
@@ -57,13 +59,14 @@ def _head(lines: Iterator[str]) -> list[str]:
 
 
 def _tables(
-    cells: Iterator[list[str]], rows: int | None, seen: Sniffed, like: Table
+    cells: Iterator[list[str]], rows: int | None, seen: Sniffed, like: Table, done: int = 0
 ) -> Iterator[Table]:
+    """Tables of the rows after the first `done`."""
     filled = filter(None, cells)
-    if seen.first_is_header:
-        next(filled)
+    for _ in islice(filled, done + seen.first_is_header):
+        pass
     names = seen.names
-    done, step = 0, block_rows(rows, len(names), sys.maxsize)
+    step = block_rows(rows, len(names), sys.maxsize)
     while block := _checked(islice(filled, step), names, done, like):
         columns = {name: _column(column) for name, column in zip(names, zip(*block))}
         yield replace(like, columns=columns, first_row=done + 1)
@@ -157,19 +160,17 @@ def _text(column: NDArray[Any], decimal: str) -> list[str]:
         return ["" if cell is None else str(cell) for cell in column.tolist()]
     if column.dtype.kind in "Mm":
         return ["" if np.isnat(cell) else str(cell) for cell in column]
+    values = np.ma.getdata(column)
     if column.dtype.kind == "b":
-        column = column.astype(np.int8)
+        values = values.astype(np.int8)
     # Floats of 32 bits are short as NumPy's own; the others are faster as Python's.
     own = column.dtype.kind == "f" and column.dtype.itemsize != 8
-    values = column if own else column.tolist()
-    cells = ["" if _is_nothing(cell) else str(cell) for cell in values]
+    cells = list(map(str, values if own else values.tolist()))
+    for k in np.flatnonzero(np.ma.getmaskarray(column) | (values != values)).tolist():
+        cells[k] = ""
     if decimal != "." and column.dtype.kind == "f":
         return [cell.replace(".", decimal) for cell in cells]
     return cells
-
-
-def _is_nothing(cell: Any) -> bool:
-    return cell is None or cell is np.ma.masked or bool(cell != cell)
 
 
 def _one_word(cell: str) -> str:
