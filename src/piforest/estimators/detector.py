@@ -312,6 +312,26 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         return make_report(self, X, **options)
 
+    def view(self, X: RowsLike, **options: Any) -> Any:
+        """The rows of X as a widget of notebooks; threshold and selection come back to Python.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The rows to show.
+        **options : dict
+            The options of `piforest.report.make_view`: scores, names, images and max_rows.
+
+        Returns
+        -------
+        AnyWidget
+            `threshold` is where its slider stands, `selection` the selected positions in X.
+            Needs anywidget: pip install 'piforest[notebook]'.
+        """
+        from ..report import make_view
+
+        return make_view(self, X, **options)
+
     @classmethod
     def load(cls, path: str | PathLike[str], *, family: FamilyLike | None = None) -> Self:
         """Read a model that `save` wrote. Scores are the same, bit for bit.

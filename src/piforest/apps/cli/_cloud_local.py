@@ -74,6 +74,7 @@ def run_local(args: argparse.Namespace, output: Output, points: Points) -> None:
         detector.set_threshold(args.threshold)
     scores = detector.anomaly_score(points.X)
     summary = _summary(points, detector, scores, time.perf_counter() - start)
+    output.keep(args=args, points=points, local=detector, scores=scores)
     _print(output, summary)
     written = _write(args, points, scores, float(detector.threshold_))
     if written:

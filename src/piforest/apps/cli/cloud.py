@@ -143,14 +143,14 @@ class _Normals:
         kept = ~table.missing(points)
         normals = np.full((len(table), 3), np.nan)
         if kept.sum() >= 3:
-            view = _viewpoint(table)
+            view = viewpoint_of(table)
             normals[kept] = estimate_normals(table.numbers(points)[kept], viewpoint=view)
             self.note += "" if view is None else ", towards the viewpoint of the scan"
         added = dict(zip(_NORMALS, np.ma.masked_invalid(normals).T))
         return table.with_columns(added), [*points, *_NORMALS]
 
 
-def _viewpoint(table: Table) -> list[float] | None:
+def viewpoint_of(table: Table) -> list[float] | None:
     """Where the sensor stood, if a PCD file says so; the origin is what they say by default."""
     text = getattr(getattr(table.form, "header", None), "viewpoint", "")
     try:

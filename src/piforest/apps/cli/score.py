@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..._progress import tell
 from ...io.remote import shown
 from ._clusters import add_cluster, score_on_cluster
 from ._input import add_table, check_text_columns, missing_note, numbers_of, read_options
@@ -83,6 +84,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.dask is not None:
         pick = partial(_columns, args, detector=detector, fitted=fitted)
         return score_on_cluster(args, output, detector, pick)
+    tell("scoring")
     start = time.perf_counter()
     # The structures of windows end with them: rows elsewhere do not belong to them.
     structures = None if local else getattr(detector, "structures_", None)
@@ -92,7 +94,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         for block, names in _blocks(args, detector, fitted):
             if tally.rows == 0 and args.out is not None:
                 writer = _open(stack, args.out, block, tally.threshold, structures is not None)
-            _score(args, detector, structures, block, names, tally, writer)
+            _score(args, output, detector, structures, block, names, tally, writer)
         tally.line.clear()
         if tally.rows == tally.skipped:
             raise ValueError(f"{args.file}: every row lacks one of {', '.join(tally.names)}.")
@@ -151,6 +153,7 @@ def _open(stack: ExitStack, out: Any, block: Table, threshold: float, assigned: 
 
 def _score(
     args: argparse.Namespace,
+    output: Output,
     detector: Any,
     structures: Any,
     block: Table,
@@ -173,6 +176,17 @@ def _score(
     tally.source = block.source
     tally.add(names, X, scores, assigned, block.rows[scored], len(block))
     tally.show(block.total)
+    if block.total:
+        tell("scoring", tally.rows / block.total)
+    output.keep(
+        args=args,
+        detector=detector,
+        block=block,
+        scored=scored,
+        X=X,
+        scores=scores,
+        assigned=assigned,
+    )
     if writer is not None:
         tally.score_names = list(score_names(block, 2 if assigned is None else 4))
         writer.write(with_scores(block, scores, tally.threshold, scored, assigned))
