@@ -41,7 +41,9 @@ def naive_ratio(places, r, width, c):
             ratios.append((across / c) / ((along - across - r[at] ** 2) / (d - c)))
         else:
             ratios.append(across / (along / d))
-    return np.median(ratios) if len(ratios) >= 5 else 0.0
+    return (
+        np.median(ratios) if len(ratios) >= max(5, len(core[:: -(-len(core) // 32)]) / 2) else 0.0
+    )
 
 
 @pytest.mark.parametrize("spread", [0.03, 0.05, 0.08])
@@ -54,6 +56,14 @@ def test_a_model_through_a_heap_is_told_from_a_structure(spread):
     assert is_heap(LINE, X, R, widths).tolist() == [False, True]
     ratios = [naive_ratio(X, r, w, 1) for r, w in zip(R.T, widths)]
     assert ratios[0] < 0.6 < ratios[1]
+
+
+def test_a_sparse_structure_with_a_crowded_crossing_is_no_heap():
+    rng = np.random.default_rng(0)
+    crossing = np.column_stack([rng.normal(0, 0.02, 60), rng.uniform(-0.3, 0.3, 60)])
+    X = np.vstack([line(rng, 60), crossing])
+    R = LINE.residuals(X, through(LINE, [-1, 0], [1, 0]))
+    assert not is_heap(LINE, X, R, np.array([0.04])).any()
 
 
 def test_a_heap_of_records_is_no_law():

@@ -97,7 +97,8 @@ def _variance_ratio(places: Floats, r: Floats, width: float, codimension: int) -
     ball = (squared <= (_REACH * width) ** 2) & (near != some[:, None])
     count = ball.sum(axis=1)
     known = count >= _MIN_NEIGHBOURS
-    if known.sum() < _MIN_POINTS:
+    # A heap is dense: where most points have no neighbours, those that have lie on a crossing.
+    if known.sum() < max(_MIN_POINTS, len(some) / 2):
         return 0.0
     ball, count, own = ball[known], count[known], r[some][known] ** 2
     across = ball @ r[near] ** 2 / count
