@@ -20,7 +20,7 @@ _POINTS, _MIN_POINTS, _MIN_NEIGHBOURS = 32, 5, 4
 # The variance across the model over that along it: about 0.1 for a structure with nothing beside
 # it, about 1 if points are spread evenly in all directions. The residual of a table is measured
 # along the target, so that it is larger where the law is steep.
-_ISOTROPIC, _ISOTROPIC_TABLE = 0.6, 0.8
+_ISOTROPIC, _ISOTROPIC_TABLE = 0.5, 0.8
 # A heap of points is about this many cells of the band's width long.
 _HEAP_CELLS = 5.5
 # Percentiles whose difference is the spread of a column.

@@ -215,8 +215,7 @@ def _scenes(values: Values) -> list[Block]:
         "(at most 4 between images) of 40 to 200 points, log-uniform noise over a factor of five. "
         "The condition is the share of anomalies; the others have 40 %. PIF has the true noise. "
         f"The mean of ours is at least as high, to three decimals, in {sum(wins)} of {len(wins)} "
-        "conditions. If half of the anomalies lie in three dense clusters, these are detected as "
-        "small structures."
+        "conditions."
     )
     head = ["family", "condition", PLAIN, FREE, "scenes at least as good", "F1 / best F1"]
     return [text, Grid("Scenes", [*head, "share flagged"], rows)]
