@@ -50,7 +50,9 @@ def test_every_imported_name_is_exported_by_the_module_and_used(folder):
             )
             for name in names.replace(",", " ").split():
                 assert name in exported, (path.name, name)
-                assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", rest), f"{path.name} does not use {name}"
+                assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", rest), (
+                    f"{path.name} does not use {name}"
+                )
 
 
 def test_a_module_stands_after_those_that_it_imports(tmp_path):
