@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo setup setup-gpu quick test test-skipped lint bench bench-compare bench-peers clean
+.PHONY: help demo setup setup-gpu quick test test-skipped lint docs docs-quick docs-serve bench bench-compare bench-peers clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
@@ -32,6 +32,20 @@ lint: .venv/.setup  ## style, types, layers, docstrings, licences
 	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/python tools/check_licences.py
 
+SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -b html -d build/docs/doctrees
+
+docs: .venv/.setup  ## build the site, gallery included, without network; a warning is an error
+	$(SPHINX) docs build/docs/html
+	@echo 'The site is build/docs/html/index.html; `make docs-serve` shows it.'
+
+docs-quick: .venv/.setup  ## the same without running the scripts of the gallery
+	$(SPHINX) -D plot_gallery=0 docs build/docs/html
+
+PORT ?= 8000
+docs-serve:  ## show the site of `make docs` on http://localhost:8000 (PORT=...)
+	@test -f build/docs/html/index.html || { echo 'there is no site yet: make docs'; exit 1; }
+	$(BIN)/python -m http.server -b 127.0.0.1 -d build/docs/html $(PORT)
+
 bench: .venv/.setup  ## CPU time and memory, as ratios to what one would pick instead
 	$(BIN)/python benchmarks/run.py $(if $(ONLY),--only "$(ONLY)")
 
@@ -39,12 +53,13 @@ bench-compare: .venv/.setup  ## the same for this tree beside BASE=commit (or a 
 	@test -n "$(BASE)" || { echo 'usage: make bench-compare BASE=commit-or-json [ONLY=word]'; exit 2; }
 	$(BIN)/python benchmarks/compare.py "$(BASE)" $(if $(ONLY),--only "$(ONLY)")
 
-bench-peers: .venv/.setup  ## precision, recall and CPU time beside OpenCV, PoseLib and pydegensac; needs PIFOREST_DATA
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[vision,peers]'
-	$(BIN)/python benchmarks/peers.py $(if $(ONLY),--only "$(ONLY)")
+bench-peers:  ## write docs/peers.md: other packages on the same data; needs PIFOREST_DATA, 2 GB of packages
+	test -d .venv-peers || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[vision,peers]'
+	.venv-peers/bin/python benchmarks/peers $(if $(ONLY),--only "$(ONLY)")
 
 clean:  ## remove the environments and all caches
-	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-* build dist docs/auto_examples docs/api/generated docs/api/backreferences .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/bin/python:
@@ -56,7 +71,7 @@ clean:  ## remove the environments and all caches
 	touch $@
 
 .venv/.setup: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,docs,dev]'
 	touch $@ .venv/.demo
 
 N ?= 2000

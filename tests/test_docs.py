@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import runpy
 from pathlib import Path
@@ -10,14 +11,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import piforest
 from piforest import LocalPreferenceIsolationForest, PreferenceIsolationForest, plots
 from piforest.datasets import make_lines
+from piforest.datasets.published import SYNTHETIC2D
+from research_data import synthetic2d
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
 PAGES = sorted(
-    str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    str(path.relative_to(ROOT))
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    if not {"project", "auto_examples"} & set(path.parts)  # includes, and what `make docs` writes
 )
 
 
@@ -30,7 +36,6 @@ def test_the_readmes_example_is_as_good_as_it_says():
 
 
 def test_the_readme_has_the_means_of_the_stored_reproduction():
-    # The table of five columns; the one of eleven sets stands above it.
     table = re.search(r"PIF l2.*\n.*\n\| here \| (.*) \|\n\| paper \| (.*) \|", README)
     columns = (("synthetic", "pif_l2"), ("synthetic", "pif_jac"), ("synthetic", "pif"),
                ("homography", "pif"), ("fundamental", "pif"))  # fmt: skip
@@ -40,6 +45,30 @@ def test_the_readme_has_the_means_of_the_stored_reproduction():
         mean = next(r for r in rows if (r["dataset"], r["method"]) == ("Mean", method))
         for text, column in zip(table.groups(), ("mean", "published")):
             assert float(text.split(" | ")[at]) == pytest.approx(float(mean[column]), abs=6e-4)
+
+
+def test_the_readmes_table_has_the_stored_results():
+    stored = json.loads((ROOT / "docs" / "readme_results.json").read_text())
+    rows = re.findall(r"^\| ([a-z ]+) \((\d+) \w+\) \| (.*) \|$", README, re.MULTILINE)
+    assert [title for title, _, _ in rows] == [title for title in stored if title != "version"]
+    for title, sets, cells in rows:
+        found = stored[title]
+        assert int(sets) == found["sets"]
+        measured = [found["best_published"], found["pif"], found["auc"]]
+        assert [float(cell) for cell in cells.split(" | ")] == pytest.approx(measured, abs=6e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_the_stored_results_are_those_of_this_version():
+    synthetic2d("circle4")
+    stored = json.loads((ROOT / "docs" / "readme_results.json").read_text())
+    measure = runpy.run_path(str(ROOT / "docs" / "measure_readme.py"))
+    assert stored["version"] == piforest.__version__
+    for title, table in measure["TABLES"].items():
+        assert measure["stored"](table).items() <= stored[title].items()
+    aucs = [measure["default_on"](name, seed)["auc"] for name in SYNTHETIC2D for seed in (0, 1, 2)]
+    assert np.mean(aucs) == pytest.approx(stored["lines and circles"]["auc"], abs=2e-3)
 
 
 def anchors(page):
@@ -89,7 +118,5 @@ def test_every_picture_on_the_page_is_made_by_the_lines_above_it_and_is_small():
 
 
 def test_the_version_is_the_same_everywhere():
-    import piforest
-
-    for page in ("CHANGELOG.md", "CITATION.cff"):
+    for page in ("CHANGELOG.md", "CITATION.cff", "docs/citing.md", "recipe/meta.yaml"):
         assert piforest.__version__ in (ROOT / page).read_text()

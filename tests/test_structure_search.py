@@ -188,3 +188,10 @@ def test_without_local_models_the_drawn_ones_are_used(scene):
     bands = BandCounts(scene.X, none, (scene.ladder, scene.bins, scene.counts, None))
     assert local_bands(bands, np.arange(100), 50, Stream(0)) is None
     assert len(find_structures([bands], all_of(bands), Stream(5))) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [4, 9])
+def test_the_halves_of_a_line_are_not_two_structures(seed):
+    X = make_lines(2, sizes=200, noise=0.02, anomaly_share=0.3, random_state=seed).data
+    assert len(PreferenceIsolationForest("line", random_state=0).fit(X).structures_) == 2

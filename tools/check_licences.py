@@ -27,10 +27,10 @@ PERMISSIVE = {
 }  # fmt: skip
 # Package: its licence, the extras that may need it, and the reason.
 _SHIPPED = {"data"}
-_WORK = {"test", "dev"}
+_WORK = {"test", "docs", "dev"}
 EXCEPTIONS = {
     "certifi": ("MPL-2.0", _SHIPPED | _WORK, "a list of certificates, used unchanged"),
-    "docutils": ("Public Domain, BSD, GPL", {"dev"}, "GPL only for an Emacs mode"),
+    "docutils": ("Public Domain, BSD, GPL", {"dev", "docs"}, "GPL only for an Emacs mode"),
     "hypothesis": ("MPL-2.0", {"test"}, "runs tests"),
     "pathspec": ("MPL-2.0", {"dev"}, "part of mypy"),
     "poselib": ("unknown", {"peers"}, "BSD by its repository, not in its metadata"),
@@ -40,7 +40,7 @@ EXCEPTIONS = {
 _CUDA = ("cuda-", "nvidia-")
 # Other spellings of a licence.
 _SPELLINGS = [
-    (r"BSD([ -]\d-Clause)?( License)?", "BSD"),
+    (r"(3-clause )?BSD([ -]\d-Clause)?( License)?", "BSD"),
     (r"MIT License", "MIT"),
     (r"ISC license|ISC License \(ISCL\)", "ISC"),
     (r"Apache([ -]2\.0)?( Software License| License)?", "Apache-2.0"),

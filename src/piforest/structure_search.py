@@ -162,7 +162,8 @@ def _parts(candidate: Candidate, members: Ints, limit: float, stream: Stream) ->
     whole = best_candidate(bands, candidate.params[None], members)
     cells = members_of(bands.X, among, [each.structure() for each in parts])
     divides = (
-        _evidence(parts, limit) > _evidence([whole], limit) + _tolerance(whole, members)
+        _evidence(parts, limit)
+        > _evidence([whole], limit) + _tolerance(whole, members, cells[members])
         and all(each.half_width <= widest for each in parts)
         and np.mean(cells[members] >= 0) >= _COVERED
     )
@@ -175,15 +176,23 @@ def _parts(candidate: Candidate, members: Ints, limit: float, stream: Stream) ->
     ]
 
 
-def _tolerance(candidate: Candidate, rows: Ints) -> float:
-    """The evidence that its points in these rows would gain in a band that is narrower by the
-    factor which does not matter."""
+def _tolerance(candidate: Candidate, rows: Ints, cells: Ints) -> float:
+    """The evidence that several structures must have more than one for the same rows.
+
+    Either what its points would gain in a band that is narrower by the factor which does not
+    matter, or the price of saying to which of the structures, `cells`, each point belongs: without
+    it, the two halves of any band have more evidence than the band.
+    """
     bands, size = candidate.bands, candidate.bands.models.samples.shape[1]
     if size >= _LARGE_SAMPLE:
         return 0.0
     residuals = bands.family.residuals(bands.X[rows], candidate.params[None])
     inside = max(0, int(np.sum(residuals <= candidate.half_width)) - size)
-    return float(np.log(_SAME_WIDTH) * bands.codimension * inside)
+    narrower = np.log(_SAME_WIDTH) * bands.codimension * inside
+    counts = np.bincount(cells[cells >= 0])
+    counts = counts[counts > 0]
+    labels = float(np.sum(counts * np.log(counts.sum() / counts)))
+    return float(max(narrower, labels))
 
 
 def _united(
@@ -198,7 +207,7 @@ def _united(
             if union is None:
                 continue
             rows = np.flatnonzero((cells == a) | (cells == b))
-            gain = _evidence([union], limit) + _tolerance(union, rows)
+            gain = _evidence([union], limit) + _tolerance(union, rows, cells[rows])
             gain -= _evidence([found[a], found[b]], limit)
             if gain >= 0 and (best is None or gain > best[0]):
                 best = gain, a, b, union

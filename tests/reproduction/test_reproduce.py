@@ -419,18 +419,36 @@ def test_the_command_writes_tables(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_missing_data_are_named_and_the_rest_is_made(tmp_path, monkeypatch):
+def test_without_any_data_only_what_needs_none_is_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIFOREST_DATA", str(tmp_path))
+    for only in (["synthetic"], ["pairs"], list(reproducing.PARTS)):
+        with pytest.raises(FileNotFoundError, match="no data are available"):
+            reproduce(tmp_path / "out", only=only)
+    assert not (tmp_path / "out").exists()
+    page = reproduce(tmp_path / "out", only=["figures"], n_jobs=1, log=lambda text: None)
+    assert page.read_text().count("data:image/png;base64") == len(FIGURES) - 1
+
+
+def test_without_data_the_command_fails_with_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("PIFOREST_DATA", str(tmp_path))
+    assert cli.main(["reproduce", "--out", str(tmp_path / "out")]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith(f"piforest: no data are available: {tmp_path} has none of")
+    assert "--scenes" in captured.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_sets_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PIFOREST_DATA", str(tmp_path))
     logged = []
-    for only in (["synthetic"], ["pairs"]):
-        with pytest.raises(FileNotFoundError, match="no data are available"):
-            reproduce(tmp_path / "out", only=only, log=logged.append)
+    reproducing._log_missing(["stair3"], logged.append)
+    reproducing._log_missing(["physics"], logged.append)
     assert "stair3" in logged[0]
-    assert "physics" not in logged[0]
     assert "PIFOREST_DATA" in logged[0]
+    assert "fetch_adelaidermf" not in logged[0]
     assert "fetch_adelaidermf(base_url=" in logged[1]
-    page = reproduce(tmp_path / "out", n_jobs=1, log=logged.append)
-    assert page.read_text().count("data:image/png;base64") == len(FIGURES) - 1
 
 
 def test_bad_arguments_exit_with_two(capsys):
@@ -446,5 +464,5 @@ def test_bad_arguments_exit_with_two(capsys):
 def test_an_output_folder_that_is_a_file_is_an_error(tmp_path, capsys):
     (tmp_path / "taken").write_text("")
     out = str(tmp_path / "taken")
-    assert cli.main(["reproduce", "--only", "figures, pairs", "--out", out]) == 1
+    assert cli.main(["reproduce", "--only", "figures", "--out", out]) == 1
     assert "is a file; select a folder with --out" in capsys.readouterr().err

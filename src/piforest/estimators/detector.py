@@ -19,7 +19,7 @@ from ..engines import Engine, choose_engine, is_dask
 from ..findings import Findings
 from ..fitted import FittedForest
 from ..fitted.file import StoredModel, ThresholdSource, save_model
-from ..forest import PooledForest
+from ..forest import HashedForest, PooledForest
 from ..protocols import Floats
 from ..typing import ContaminationLike, FamilyLike, RowsLike
 from .ranking import RankingScore
@@ -73,12 +73,12 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def offset_(self) -> float:
-        """-threshold_: `decision_function = score_samples - offset_`."""
+        """`-threshold_`: `decision_function = score_samples - offset_`."""
         check_is_fitted(self, "fitted_")
         return -self.threshold_
 
     @property
-    def forest_(self) -> PooledForest:
+    def forest_(self) -> PooledForest | HashedForest:
         """The metric, the pool and the trees."""
         check_is_fitted(self, "fitted_")
         return self.fitted_.forest

@@ -54,7 +54,7 @@ class EmbeddingAttributes(BaseEstimator):  # type: ignore[misc]
 
     @property
     def sigma_source_(self) -> str:
-        """The source of sigma_: "given", "estimated" or "guessed"."""
+        """The source of `sigma_`: "given", "estimated" or "guessed"."""
         return self._embedding().sigma_source
 
     @property
@@ -300,7 +300,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
 
         Returns
         -------
-        sparse array of shape (n, n_models_)
+        sparse array of shape (n, `n_models_`)
             float32, values in [0, 1]; for a tensor, a sparse tensor in the same layout on its
             device. A data frame after `set_output`.
         """

@@ -40,8 +40,8 @@ class LearnedFamily:
 
     The residual depends on the kind of estimator:
 
-    - A regressor predicts the column `target` from the others: |y - f(x)|, in the units of that
-      column.
+    - A regressor predicts the column `target` from the others: `|y - f(x)|`, in the units of
+      that column.
     - A transformer with `inverse_transform`, such as PCA: the Euclidean distance between a row and
       its reconstruction, in the units of X.
     - A density, whose `score_samples` returns log-densities (`GaussianMixture`, `KernelDensity`):

@@ -55,6 +55,7 @@ def reproduce(
     """
     runs = runs or (2 if quick else 10)
     available = [name for name in _sets(PARTS, quick) if data_file(name).is_file()]
+    _check_available(available, only)
     _log_missing([name for name in _sets(only, quick) if name not in available], log)
     parts: dict[str, list[Any]] = {**_jobs(available, runs, quick, seed)}
     parts[BEYOND] = _trials(available, runs, quick, seed)
@@ -110,6 +111,16 @@ def _sets(parts: Sequence[str], quick: bool) -> list[str]:
         else:
             names.update(n for n in ADELAIDERMF if not quick or n in QUICK)
     return [name for name in (*SYNTHETIC2D, *ADELAIDERMF) if name in names]
+
+
+def _check_available(available: list[str], only: Sequence[str]) -> None:
+    """Raise if there are no data at all; figures and `beyond`, asked for alone, need none."""
+    if not available and not set(only) <= {"figures", BEYOND}:
+        raise FileNotFoundError(
+            f"no data are available: {data_folder()} has none of the paper's sets. Set "
+            "PIFOREST_DATA to their folder, or use --scenes for scenes that stand for the lines "
+            "and circles; the page on reproduction says where the sets come from."
+        )
 
 
 def _log_missing(missing: list[str], log: Log) -> None:

@@ -34,6 +34,7 @@ COMMANDS = (
     "studio",
     "explain",
     "families",
+    "sample",
     "demo",
     "reproduce",
     "gallery",

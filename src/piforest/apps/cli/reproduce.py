@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from ._options import UsageError, add_seed, count, folder, jobs, names
 from ._output import Output
@@ -40,6 +41,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="evaluate instead on real data and on noisy, rounded and scaled scenes, in real.html",
     )  # fmt: skip
     parser.add_argument(
+        "--scenes", action="store_true",
+        help="run instead on scenes by seed that stand for the paper's lines and circles, which "
+        "needs no data, in scenes.html",
+    )  # fmt: skip
+    parser.add_argument(
         "--part", type=_real_parts, metavar="NAMES",
         help=f"with --real: some of {','.join(_REAL)}, separated by commas (default: all)",
     )  # fmt: skip
@@ -67,35 +73,28 @@ def run(args: argparse.Namespace, output: Output) -> None:
     for name in ("part", "compare"):
         if getattr(args, name) is not None and not args.real:
             raise UsageError(f"--{name} needs --real.")
+    if args.scenes and (args.real or args.beyond):
+        raise UsageError("--scenes goes alone: without --real and --beyond.")
+    options: dict[str, Any] = {
+        "runs": args.runs,
+        "quick": args.quick,
+        "seed": args.seed,
+        "n_jobs": args.jobs,
+        "log": output.say,
+    }
     if args.real:
-        _run_real(args, output)
-        return
-    from ...reproduction.reproduce import reproduce
+        from ...reproduction.real.reproduce import reproduce_real
 
-    reproduce(
-        args.out,
-        only=list(dict.fromkeys([*args.only, "beyond"])) if args.beyond else args.only,
-        runs=args.runs,
-        quick=args.quick,
-        seed=args.seed,
-        n_jobs=args.jobs,
-        log=output.say,
-    )
+        reproduce_real(args.out, parts=args.part, compare_with=args.compare, **options)
+    elif args.scenes:
+        from ...reproduction.stand_ins import reproduce_scenes
 
+        reproduce_scenes(args.out, **options)
+    else:
+        from ...reproduction.reproduce import reproduce
 
-def _run_real(args: argparse.Namespace, output: Output) -> None:
-    from ...reproduction.real.reproduce import reproduce_real
-
-    reproduce_real(
-        args.out,
-        parts=args.part,
-        compare_with=args.compare,
-        quick=args.quick,
-        runs=args.runs,
-        seed=args.seed,
-        n_jobs=args.jobs,
-        log=output.say,
-    )
+        only = [*args.only, "beyond"] if args.beyond else args.only
+        reproduce(args.out, only=only, **options)
 
 
 def _parts(text: str) -> list[str]:

@@ -1,22 +1,16 @@
-"""piforest beside robust estimators of one motion: precision, recall and CPU time of kept matches.
-
-    make bench-peers                           all pairs, a table in Markdown
-    python benchmarks/peers.py --only johnson  the pairs whose name contains a word
+"""Filtered matches beside robust estimators of one motion: precision, recall and CPU time.
 
 The pairs of AdelaideRMF have the motion of each match, 0 for false ones. "one": the largest motion
-of a pair and the false matches; "several": all. MAGSAC of OpenCV, PoseLib and pydegensac find one
-motion and take a threshold in pixels, 3 by default; "repeated" removes the matches of a motion and
-looks again, until fewer than 15 match. piforest is `filter_matches(family)`, nothing else given.
-Graf has a published homography of its wall: how far the homography found is from it.
-PIFOREST_DATA names the folder of the data. Wong et al., ICCV 2011 (AdelaideRMF).
+of a pair and the false matches; "several": all. MAGSAC of OpenCV, PoseLib, pydegensac and pymagsac
+find one motion and take a threshold in pixels, 3 by default; "repeated" removes the matches of a
+motion and looks again, until fewer than 15 match. piforest is `filter_matches(family)`, nothing
+else given. Graf has a published homography of its wall: how far the homography found is from it.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +20,7 @@ import cv2
 import numpy as np
 import poselib
 import pydegensac
+import pymagsac
 
 from piforest.datasets import load_adelaidermf
 from piforest.datasets.published import ADELAIDERMF
@@ -33,7 +28,7 @@ from piforest.vision import filter_matches, match_images
 from piforest.vision.refine import transfer_errors
 
 LEAST, ROUNDS = 15, 10
-# Pixels; --threshold sets it.
+# Pixels, of all peers.
 LIMIT = {"pixels": 3.0}
 Masks = Callable[[np.ndarray, str], np.ndarray]
 
@@ -67,6 +62,17 @@ def degensac(X: np.ndarray, family: str) -> np.ndarray:
     return np.asarray(mask, bool)
 
 
+def magsac_plus_plus(X: np.ndarray, family: str) -> np.ndarray:
+    """pymagsac, whose matches must be in the order of their quality or drawn uniformly."""
+    width, height = X.reshape(-1, 2).max(axis=0) + 1
+    name = "findHomography" if family == "homography" else "findFundamentalMatrix"
+    _, mask = getattr(pymagsac, name)(
+        np.ascontiguousarray(X), width, height, width, height, np.ones(len(X)), sampler=0,
+        sigma_th=LIMIT["pixels"], conf=0.999, max_iters=10_000,
+    )  # fmt: skip
+    return np.asarray(mask, bool)
+
+
 def repeated(once: Masks) -> Masks:
     """Look for a motion among the matches that are left, again and again."""
 
@@ -89,7 +95,12 @@ def forest(X: np.ndarray, family: str) -> np.ndarray:
     return filter_matches(X[:, :2], X[:, 2:], family=family, n_jobs=1, random_state=0).mask
 
 
-PEERS: dict[str, Masks] = {"USAC_MAGSAC": magsac, "PoseLib": pose_lib, "pydegensac": degensac}
+PEERS: dict[str, Masks] = {
+    "USAC_MAGSAC": magsac,
+    "PoseLib": pose_lib,
+    "pydegensac": degensac,
+    "pymagsac": magsac_plus_plus,
+}
 REPEATED = {f"{name}, repeated": repeated(each) for name, each in PEERS.items()}
 METHODS: dict[str, Masks] = {"piforest": forest, **PEERS, **REPEATED}
 
@@ -114,7 +125,8 @@ def measure(method: Masks, X: np.ndarray, truth: np.ndarray, family: str) -> lis
     return [right / max(1, kept.sum()), right / (truth > 0).sum(), seconds]
 
 
-def adelaide(only: str) -> None:
+def adelaide(only: str) -> Iterator[str]:
+    """Tables in Markdown."""
     results: dict[tuple[str, str], dict[str, list[list[float]]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -123,16 +135,18 @@ def adelaide(only: str) -> None:
             results[family, kind][name].append(measure(method, X, truth, family))
     for (family, kind), found in sorted(results.items()):
         n = len(found["piforest"])
-        print(f"\n{family}, {kind} motion{'s' * (kind == 'several')}: {n} pairs of AdelaideRMF\n")
-        print("| | precision | recall | F1 | CPU seconds a pair |\n|---|---|---|---|---|")
+        yield f"### {family}, {kind} motion{'s' * (kind == 'several')}: {n} pairs\n"
+        yield "| | told | precision | recall | F1 | CPU seconds a pair |\n|---|---|---|---|---|---|"
         for name, values in found.items():
             p, r, seconds = np.mean(values, axis=0)
             each = np.array(values)
             f1 = np.mean(2 * each[:, 0] * each[:, 1] / np.maximum(each[:, :2].sum(axis=1), 1e-9))
-            print(f"| {name} | {p:.3f} | {r:.3f} | {f1:.3f} | {seconds:.3f} |", flush=True)
+            told = "the family" if name == "piforest" else f"{LIMIT['pixels']:g} pixels"
+            yield f"| {name} | {told} | {p:.3f} | {r:.3f} | {f1:.3f} | {seconds:.3f} |"
+        yield ""
 
 
-def graf() -> None:
+def graf() -> Iterator[str]:
     """How far homographies are from the published one, in pixels over the image."""
     folder = Path(os.environ["PIFOREST_DATA"]) / "images"
     truth = np.linalg.inv(np.loadtxt(folder / "graf_model.txt"))
@@ -157,32 +171,22 @@ def graf() -> None:
         "pydegensac": lambda: pydegensac.findHomography(one, two, LIMIT["pixels"])[0],
     }
     near = int((transfer_errors(truth, X) < LIMIT["pixels"]).sum())
-    print(
-        f"\ngraf: {len(X)} matches, {near} of them within {LIMIT['pixels']:g} pixels of the wall\n"
-    )
-    print("| | median distance to the published homography | CPU seconds |\n|---|---|---|")
+    yield f"### graf: {len(X)} matches, {near} within {LIMIT['pixels']:g} pixels of the wall\n"
+    yield "| | median distance to the published homography | CPU seconds |\n|---|---|---|"
     for name, find in found.items():
         start = time.process_time()
         H = find()
         seconds = time.process_time() - start
-        print(f"| {name} | {off(H):.2f} pixels | {seconds:.3f} |", flush=True)
+        yield f"| {name} | {off(H):.2f} pixels | {seconds:.3f} |"
+    yield ""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", metavar="WORD")
-    parser.add_argument("--threshold", type=float, default=3.0, metavar="PIXELS")
-    asked = parser.parse_args()
-    only, LIMIT["pixels"] = asked.only, asked.threshold
+def tables(only: str, pixels: float) -> Iterator[str]:
+    LIMIT["pixels"] = pixels
     cv2.setNumThreads(1)
-    warnings.simplefilter("ignore")  # piforest warns where no motion stands out
     X = np.random.default_rng(0).uniform(0, 500, (60, 4))
     for family in ("homography", "fundamental"):
         forest(X, family)  # compiles
-    adelaide(only)
+    yield from adelaide(only)
     if "graf".startswith(only):
-        graf()
-
-
-if __name__ == "__main__":
-    main()
+        yield from graf()
