@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from data import maker
 from timers import FIT, timed
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 REPEATS = 5
 

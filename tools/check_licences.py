@@ -42,6 +42,7 @@ _CUDA = ("cuda-", "nvidia-")
 _SPELLINGS = [
     (r"(3-clause )?BSD([ -]\d-Clause)?( License)?", "BSD"),
     (r"MIT License", "MIT"),
+    (r"ISC license|ISC License \(ISCL\)", "ISC"),
     (r"Apache([ -]2\.0)?( Software License| License)?", "Apache-2.0"),
     (r"Python Software Foundation License", "PSF-2.0"),
     (r"Mozilla Public License 2\.0 \(MPL 2\.0\)", "MPL-2.0"),
@@ -58,8 +59,8 @@ def licence_of(package: Distribution) -> str:
         for line in metadata.get_all("Classifier") or []
         if line.startswith("License ::")
     ]
-    # A licence may be given as its full text; a classifier names it then.
-    full_text = "\n" in text or len(text) > 120
+    # A licence may be given as its full text, or as none; a classifier names it then.
+    full_text = "\n" in text or len(text) > 120 or text == "UNKNOWN"
     if metadata.get("License-Expression") or (text and not full_text):
         parts = text.split(" AND ")
     else:

@@ -9,6 +9,7 @@ The public names are imported when they are first used, so that
   unknown form
 - `PreferenceEmbedding`: points to sparse preferences, a transformer
 - `VoronoiForest`: isolation by nested Voronoi cells in any metric space
+- `RuzHashForest`: isolation by hashes that agree in proportion to the Ruzicka similarity
 - `StreamingPreferenceIsolationForest`: the detector for streams whose structures change
 - `RejectAnomalies`: drops anomalous rows inside a pipeline
 - `propose_families`: which family the structures of the data belong to
@@ -33,6 +34,7 @@ __all__ = [
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",
+    "RuzHashForest",
     "StreamingPreferenceIsolationForest",
     "VoronoiForest",
     "bands",
@@ -59,6 +61,7 @@ __all__ = [
     "streams",
     "structures",
     "surfaces",
+    "terrain",
     "typing",
     "vision",
     "windows",
@@ -70,6 +73,7 @@ _OBJECTS = {
     "PreferenceEmbedding": "estimators",
     "PreferenceIsolationForest": "estimators",
     "RejectAnomalies": "estimators",
+    "RuzHashForest": "estimators",
     "StreamingPreferenceIsolationForest": "estimators",
     "VoronoiForest": "estimators",
     "estimate_sigma": "bands",
@@ -100,6 +104,7 @@ if TYPE_CHECKING:
         streams,
         structures,
         surfaces,
+        terrain,
         typing,
         vision,
         windows,
@@ -110,6 +115,7 @@ if TYPE_CHECKING:
         PreferenceEmbedding,
         PreferenceIsolationForest,
         RejectAnomalies,
+        RuzHashForest,
         StreamingPreferenceIsolationForest,
         VoronoiForest,
         load,

@@ -1,16 +1,34 @@
-"""Output of `verbose`: one line per stage on standard error, and a percentage on a terminal."""
+"""Stages of long work: `verbose` prints one line for each on standard error, and a percentage on a
+terminal; a program that runs the work for somebody else listens to them."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from ._kernels.jit import seconds_compiling
-
 T = TypeVar("T")
+Listener = Callable[[str, float | None], None]
+
+_listeners: list[Listener] = []
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Call `listener(stage, share done or None)` for every stage of this process meanwhile."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def tell(stage: str, done: float | None = None) -> None:
+    """Tell the listeners which stage begins, or what share of it is done."""
+    for listener in _listeners:
+        listener(stage, done)
 
 
 class Progress:
@@ -21,6 +39,10 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        # Here, so that a command line that only tells its stages does not wait for numba.
+        from ._kernels.jit import seconds_compiling
+
+        tell(name)
         start, before = time.perf_counter(), seconds_compiling()
         yield
         compiling = seconds_compiling() - before
@@ -40,6 +62,7 @@ class Progress:
         for block, rows in blocks:
             yield block, rows
             done += rows
+            tell(name, done / total)
             if sys.stderr.isatty():
                 self._write(f"piforest: {name} {100 * done // total} %", final=False)
         if sys.stderr.isatty():

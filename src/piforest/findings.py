@@ -318,8 +318,10 @@ class Findings:
     def _fills_box(self, boundaries: Boundaries, null_far: Bools) -> bool:
         """Whether one structure fills the box of the data, as a line along an axis does, or one
         with much noise."""
+        if not boundaries.structures:
+            return False
         low, high = labels.box(self.fitted.points)
-        widest = max(boundaries.half_widths, default=0.0)
+        widest = max(boundaries.half_widths)
         sides = (high - low) / column_units(boundaries.structures[0].family, len(low))
         wide = boundaries.wide[0] or 2 * REACH * widest >= np.min(sides)
         return bool(np.mean(null_far) < 0.5 and wide)

@@ -19,6 +19,7 @@ __all__ = [
     "ContaminationLike",
     "FamilyLike",
     "Floats",
+    "ForestKind",
     "HasShape",
     "Ints",
     "KernelLike",
@@ -67,6 +68,7 @@ Scale: TypeAlias = Literal["adaptive", "per_model", "fixed"]
 ScaleColumns: TypeAlias = bool | Literal["auto"]
 Weighting: TypeAlias = Literal["gain", "none"]
 Path: TypeAlias = Literal["soft", "depth"]
+ForestKind: TypeAlias = Literal["voronoi", "ruzhash"]
 SigmaLike: TypeAlias = float | Literal["auto"]
 ModelCount: TypeAlias = int | Literal["auto", "paper"]
 ContaminationLike: TypeAlias = float | Literal["auto"]

@@ -217,10 +217,31 @@ def test_equal_rows_give_the_reason():
         local().fit(np.ones((50, 2)))
 
 
-def test_what_windows_do_not_have_is_refused_in_words(fitted, tmp_path):
+def test_windows_that_are_not_flat_are_reported_if_hardly_any_row_is_flagged():
+    rng = np.random.default_rng(0)
+    xy = rng.uniform(-2, 2, (1500, 2))
+    X = np.column_stack([xy, 0.5 * np.sin(4 * xy[:, 0]) * np.cos(4 * xy[:, 1])])
+    X[:250] = rng.uniform(X.min(axis=0), X.max(axis=0), (250, 3))
+    options = {"n_models": 200, "n_estimators": 10, "random_state": 0}
+    with pytest.warns(UserWarning, match="hardly any is flagged"):
+        detector = LocalPreferenceIsolationForest("plane", window=4.0, **options).fit(X)
+    assert [each.code for each in detector.diagnosis_][:1] == ["windows_not_flat"]
+    assert (detector.labels_ < 0).mean() < 0.01
+
+
+@pytest.mark.slow
+def test_smaller_windows_are_used_where_structures_are_not_straight():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 1, 6000)
+    straight = np.column_stack([x, 0.3 * x + 0.002 * rng.normal(size=len(x))])
+    curved = np.column_stack([x, 0.1 * np.sin(60 * x) + 0.002 * rng.normal(size=len(x))])
+    options = {"contamination": 0.1, "n_models": 100, "n_estimators": 5}
+    assert len(local(**options).fit(straight).fitted_.tilings) == 4
+    assert len(local(**options).fit(curved).fitted_.tilings) > 4
+
+
+def test_what_windows_do_not_have_is_refused_in_words(fitted):
     detector, X, _ = fitted
-    with pytest.raises(ValueError, match=r"keep a LocalPreferenceIsolationForest with joblib.dump"):
-        detector.save(tmp_path / "model.pif")
     with pytest.raises(ValueError, match="belong to its windows"):
         detector.path_lengths(X)
     with pytest.raises(AttributeError, match="each window has a forest of its own"):

@@ -10,6 +10,7 @@ from piforest import (
     PreferenceEmbedding,
     PreferenceIsolationForest,
     RejectAnomalies,
+    RuzHashForest,
     StreamingPreferenceIsolationForest,
     VoronoiForest,
 )
@@ -18,11 +19,13 @@ ESTIMATORS = [
     PreferenceIsolationForest.paper("line", sigma=0.1, n_estimators=20),
     PreferenceEmbedding(n_models=50),
     VoronoiForest(n_estimators=20),
+    RuzHashForest(n_estimators=20),
 ]
 # Every check fits several times, and most of these compare families or search structures.
 SLOW_ESTIMATORS = [
     LocalPreferenceIsolationForest("line", n_models=100, n_estimators=10, contamination=0.1),
     PreferenceIsolationForest(n_estimators=20),
+    PreferenceIsolationForest(forest="ruzhash", n_estimators=20, contamination=0.1),
     VoronoiForest("euclidean", n_estimators=20),
     VoronoiForest("cosine", n_estimators=20),
     VoronoiForest("precomputed", n_estimators=20),
@@ -56,6 +59,8 @@ def expected_failures(estimator):
     if isinstance(estimator, LocalPreferenceIsolationForest):
         reason = "passes blobs, which have no line: all rows off the local lines tie at the top"
         return dict.fromkeys(WRONG_INPUT, reason)
+    if isinstance(estimator, RuzHashForest):
+        return dict.fromkeys(WRONG_INPUT, "passes negative entries, which it rejects")
     reason = REASONS.get(getattr(estimator, "metric", None))
     if isinstance(estimator, VoronoiForest) and reason:
         return dict.fromkeys(WRONG_INPUT, reason)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import piforest
-from piforest import PreferenceIsolationForest, VoronoiForest
+from piforest import PreferenceIsolationForest, RuzHashForest, VoronoiForest
 from piforest.datasets import make_lines
 from piforest.fitted.file_versions import VERSION
 from piforest.io.archive import read_archive, write_archive
@@ -20,6 +20,7 @@ SMALL = {"n_estimators": 4, "random_state": 0}
 DETECTORS = {
     "default": PreferenceIsolationForest("line", n_models=40, **SMALL),
     "voronoi": VoronoiForest("euclidean", **SMALL),
+    "hashed": RuzHashForest(**SMALL),
     "three": VoronoiForest("euclidean", branching=3, **SMALL),
 }
 
@@ -28,7 +29,7 @@ DETECTORS = {
 def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved")
     for name, detector in DETECTORS.items():
-        detector.fit(X).save(folder / f"{name}.pif")
+        detector.fit(np.abs(X)).save(folder / f"{name}.pif")
     return folder
 
 
@@ -117,6 +118,55 @@ class TestTrees:
 
     def test_a_tree_with_one_point_more_than_the_pool(self, refused):
         refused("voronoi", "its trees", set_header(max_samples=len(X) + 1))
+
+
+class TestHashedTrees:
+    """One word holds the first child and the number of points of a node."""
+
+    @pytest.mark.parametrize("branching", [2**63 - 1, 97, 1])
+    def test_a_branching_out_of_range(self, refused, branching):
+        refused("hashed", "its (trees|header)", set_header(branching=branching))
+
+    @pytest.mark.parametrize("name", ["roots", "nodes"])
+    def test_other_types(self, refused, name):
+        def change(header, arrays):
+            arrays[f"forest.{name}"] = arrays[f"forest.{name}"].astype(np.uint32)
+
+        refused("hashed", "its trees", change)
+
+    def test_a_child_one_past_the_end_of_its_tree(self, refused, saved):
+        _, arrays = read_archive(saved / "hashed.pif")
+        size = int(np.diff(arrays["forest.roots"])[0])
+        points = int(arrays["forest.nodes"][0]) % 2**32
+        # Two labels and the leaf of rows that exceed no threshold are three children.
+        refused("hashed", "its trees", put("forest.nodes", 0, (size - 2 << 32) + points))
+        refused("hashed", "its trees", put("forest.nodes", 0, (2**32 - 1 << 32) + points))
+        piforest.load(saved / "hashed.pif")
+
+    def test_a_child_that_is_before_its_parent(self, refused, saved):
+        _, arrays = read_archive(saved / "hashed.pif")
+        inner = np.flatnonzero(arrays["forest.nodes"] >> np.uint64(32))[1]
+        refused("hashed", "its trees", put("forest.nodes", inner, (1 << 32) + 1))
+
+    def test_a_leaf_with_one_point_more_than_its_tree(self, refused):
+        size = DETECTORS["hashed"].max_samples_
+        refused("hashed", "its trees", put("forest.nodes", -1, size + 1))
+
+    @pytest.mark.parametrize("top", [0, -1.0, "1", None, True, 1e300])
+    def test_a_largest_value_that_is_none(self, refused, top):
+        refused("hashed", "bad hashing", set_header(hashing={"key": 1, "top": top}))
+
+    def test_a_largest_value_that_is_not_that_of_the_pool(self, refused):
+        refused("hashed", "its hashes", set_header(hashing={"key": 1, "top": 1e-80}))
+
+    @pytest.mark.parametrize("key", [-1, 2**64, 1.5, "1"])
+    def test_a_key_out_of_range(self, refused, key):
+        refused("hashed", "bad hashing", set_header(hashing={"key": key, "top": 1.0}))
+
+    def test_hashes_of_another_class_and_a_class_without_hashes(self, refused):
+        refused("hashed", "bad hashing", lambda header, arrays: header.pop("hashing"))
+        refused("voronoi", "bad hashing", set_header(hashing={"key": 1, "top": 1.0}))
+        refused("hashed", "bad hashing", set_header(soft=True))
 
 
 class TestPools:

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from piforest import PreferenceIsolationForest, VoronoiForest, load
+from piforest import PreferenceIsolationForest, RuzHashForest, VoronoiForest, load
 from piforest.datasets import make_circles
 from piforest.families import LearnedFamily, from_functions, get_family
 from piforest.fitted.file_versions import VERSION
@@ -63,6 +63,8 @@ DETECTORS = [
         ),
         X,
     ),
+    (PreferenceIsolationForest("line", forest="ruzhash", n_models=90, pool_size=30, **SMALL), X),
+    (RuzHashForest(pool_size=40, **SMALL), np.abs(X)),
     (VoronoiForest("euclidean", **SMALL), X),
     (VoronoiForest("tanimoto", pool_size=40, **SMALL), np.abs(X)),
     (VoronoiForest("precomputed", **SMALL), np.abs(X[:, :1] - X[:, 0])),

@@ -17,6 +17,7 @@ from .forest import (
     smallest_words,
     subsample,
 )
+from .hashing import child, hashed_length, hashed_tree, shares
 from .lzf import lzf_decompress
 from .match_solvers import centred, solve_fundamental, solve_homography
 from .metrics import DISTANCE, table, tanimoto

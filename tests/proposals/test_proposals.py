@@ -19,6 +19,7 @@ from piforest.proposals.description import (
     kernel,
     mixture,
     price,
+    scales_of,
 )
 
 CIRCLES = make_circles(2, random_state=3).data
@@ -155,7 +156,7 @@ def test_the_density_of_a_structure_is_a_density():
     family, X = get_family("line"), np.random.default_rng(5).random((400, 2))
     null = null_rows(family, X, 4000, Stream(1))
     params = family.solve(np.array([[[0.1, 0.1], [0.9, 0.8]]]))[0][0, 0]
-    found = describe(family, params, null, null, np.array([0.1]))
+    found = describe(family, params, null, scales_of(family, params, null, np.array([0.1])))
     assert np.mean(found.ratios) == pytest.approx(1.0)
 
 
@@ -167,7 +168,7 @@ def test_the_evidence_is_that_of_a_plain_sum():
     X = np.concatenate([on_line, rng.random((100, 2))])
     null = rng.random((8000, 2))
     params = family.solve(np.array([[[0.0, 0.0], [1.0, 0.5]]]))[0][0, 0]
-    found = describe(family, params, X, null, np.array([0.02]))
+    found = describe(family, params, X, scales_of(family, params, null, np.array([0.02])))
     r, r0 = (family.residuals(rows, params[None])[:, 0] for rows in (X, null))
     ratio = np.exp(-(r**2) / (2 * 0.02**2)) / np.mean(np.exp(-(r0**2) / (2 * 0.02**2)))
     plain = max(np.sum(np.log(1 - s + s * ratio)) for s in np.linspace(0.001, 0.999, 999))

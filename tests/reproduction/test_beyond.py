@@ -90,7 +90,7 @@ def artificial(runs=3):
     cells = []
     for trial in trials:
         auc = 0.9 if trial.variant.startswith(PLAIN) else 0.91
-        values = {"auc": auc + rng.normal(0, 1e-4), "sigma": 1.0, "oracle": 0.95}
+        values = {"auc": auc + rng.normal(0, 1e-4), "sigma": 1.0, "oracle": 0.95, "models": 40.0}
         if trial.variant == FREE and trial.kind != "share":
             values |= {"f1": 0.9, "best_f1": 0.95, "flagged": 0.3, "error": 0.1, "surplus": 0.0}
         if trial.kind == "halves":

@@ -162,3 +162,19 @@ def test_families_of_matches_are_those_of_two_views():
         "affine_fundamental", "affinity", "essential", "fundamental", "homography", "rotation",
         "similarity", "translation",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_matches_suggest_a_family():
+    pair = make_plane_pair(2, random_state=0)
+    kept = filter_matches(pair.data[:, :2], pair.data[:, 2:], family="auto", random_state=0)
+    proposals = kept.detector.proposals_
+    assert proposals.found
+    assert {"homography", "fundamental"} <= {each.name for each in proposals}
+    assert kept.detector.family.name == proposals[0].name
+    assert np.mean(pair.target[kept.mask] > 0) > 0.95
+
+
+def test_too_few_matches_for_a_comparison_raise_a_clear_error():
+    with pytest.raises(ValueError, match="needs at least 8 matches, got 1"):
+        filter_matches([[0.0, 0.0]], [[1.0, 1.0]], family="auto", random_state=0)

@@ -15,7 +15,7 @@ from .._threads import in_threads
 from .._validation import check_bounded
 from ..bands import Bands, BandTable, full_band_table, measure_bands
 from ..fitted import FittedEmbedding, FittedForest
-from ..forest import PooledForest
+from ..forest import HashedForest, HashedTrees, PooledForest
 from ..ladder import Ladder
 from ..membership import SampleMembership
 from ..metrics import as_rows
@@ -65,12 +65,14 @@ class CpuEngine(LocalEngine):
         size = max(smallest, min(largest, len(X) // 16))
         return self._blocks(X, embedding.preferences.rows_of, size, "preferences")
 
-    def grow(self, plan: ForestPlan) -> tuple[PooledForest, Floats]:
+    def grow(self, plan: ForestPlan) -> tuple[PooledForest | HashedForest, Floats]:
         rows = plan.rows
         if plan.embedding is not None:
             with self.progress.stage(f"preferences of {len(rows)} points"):
                 embedded = stack(self.embed(plan.embedding, rows), len(rows))
                 rows = as_rows(plan.metric, embedded)
+        if isinstance(plan.trees, HashedTrees):
+            return self._grow_hashed(plan, plan.trees, rows)
         empty = PooledForest(plan.metric, rows if plan.pool is None else plan.pool, plan.trees)
         with self.progress.stage(f"distances within a pool of {len(rows)}"):
             empty.prepare()
@@ -82,6 +84,14 @@ class CpuEngine(LocalEngine):
         if D is not None:
             return forest, forest.scores(rows, D)
         blocks = self._blocks(rows, forest.scores, forest.block_rows, "rows")
+        return forest, np.concatenate(list(blocks))
+
+    def _grow_hashed(
+        self, plan: ForestPlan, trees: HashedTrees, rows: Any
+    ) -> tuple[HashedForest, Floats]:
+        with self.progress.stage(f"{plan.n_trees} trees"):
+            forest = HashedForest.grow(rows, trees, plan.n_trees, plan.stream, self.n_jobs)
+        blocks = self._blocks(forest.pool, forest.scores, forest.block_rows, "rows")
         return forest, np.concatenate(list(blocks))
 
     def scores(self, fitted: FittedForest, rows: Any) -> Floats:

@@ -10,7 +10,7 @@ from .._random import Stream
 from .._rows import SparseRows
 from ..bands import Bands, BandTable
 from ..fitted import FittedEmbedding, FittedForest, TrainingRows
-from ..forest import FlatForest, PooledForest
+from ..forest import FlatForest, HashedForest, HashedTrees, PooledForest
 from ..ladder import Ladder
 from ..membership import SampleMembership
 from ..models import ModelSet
@@ -25,7 +25,7 @@ class ForestPlan:
     rows: Any
     """the pool: points if there is an embedding, else rows in the layout of the metric"""
     embedding: FittedEmbedding | None
-    trees: FlatForest
+    trees: FlatForest | HashedTrees
     """the shape of the trees, without any tree"""
     n_trees: int
     stream: Stream
@@ -58,7 +58,7 @@ class Backend(Protocol):
         """Blocks of preferences, in order."""
         ...
 
-    def grow(self, plan: ForestPlan) -> tuple[PooledForest, Floats]:
+    def grow(self, plan: ForestPlan) -> tuple[PooledForest | HashedForest, Floats]:
         """The forest, and the scores of its pool."""
         ...
 

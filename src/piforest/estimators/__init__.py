@@ -5,6 +5,7 @@ from .local import LocalPreferenceIsolationForest
 from .preference_embedding import PreferenceEmbedding
 from .preference_isolation_forest import PreferenceIsolationForest
 from .reject_anomalies import RejectAnomalies
+from .ruzhash_forest import RuzHashForest
 from .streaming import StreamingPreferenceIsolationForest
 from .voronoi_forest import VoronoiForest
 
@@ -13,6 +14,7 @@ __all__ = [
     "PreferenceEmbedding",
     "PreferenceIsolationForest",
     "RejectAnomalies",
+    "RuzHashForest",
     "StreamingPreferenceIsolationForest",
     "VoronoiForest",
     "load",

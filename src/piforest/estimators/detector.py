@@ -19,7 +19,7 @@ from ..engines import Engine, choose_engine, is_dask
 from ..findings import Findings
 from ..fitted import FittedForest
 from ..fitted.file import StoredModel, ThresholdSource, save_model
-from ..forest import PooledForest
+from ..forest import HashedForest, PooledForest
 from ..protocols import Floats
 from ..typing import ContaminationLike, FamilyLike, RowsLike
 from .ranking import RankingScore
@@ -78,7 +78,7 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return -self.threshold_
 
     @property
-    def forest_(self) -> PooledForest:
+    def forest_(self) -> PooledForest | HashedForest:
         """The metric, the pool and the trees."""
         check_is_fitted(self, "fitted_")
         return self.fitted_.forest
@@ -311,6 +311,26 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
         from ..report import make_report
 
         return make_report(self, X, **options)
+
+    def view(self, X: RowsLike, **options: Any) -> Any:
+        """The rows of X as a widget of notebooks; threshold and selection come back to Python.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            The rows to show.
+        **options : dict
+            The options of `piforest.report.make_view`: scores, names, images and max_rows.
+
+        Returns
+        -------
+        AnyWidget
+            `threshold` is where its slider stands, `selection` the selected positions in X.
+            Needs anywidget: pip install 'piforest[notebook]'.
+        """
+        from ..report import make_view
+
+        return make_view(self, X, **options)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, family: FamilyLike | None = None) -> Self:

@@ -8,14 +8,17 @@ from typing import TypeVar
 from ..fitted.file import load_model
 from ..io.archive import damaged
 from ..typing import FamilyLike
+from ..windows.file import is_windows
 from .detector import Detector
+from .local import LocalPreferenceIsolationForest
 from .preference_isolation_forest import PreferenceIsolationForest
+from .ruzhash_forest import RuzHashForest
 from .voronoi_forest import VoronoiForest
 
 __all__ = ["load"]
 
 DETECTORS: dict[str, type[Detector]] = {
-    kind.__name__: kind for kind in (PreferenceIsolationForest, VoronoiForest)
+    kind.__name__: kind for kind in (PreferenceIsolationForest, RuzHashForest, VoronoiForest)
 }
 
 D = TypeVar("D", bound=Detector)
@@ -37,7 +40,8 @@ def load(path: str | PathLike[str], family: FamilyLike | None = None) -> Detecto
     Returns
     -------
     Detector
-        A fitted `PreferenceIsolationForest` or `VoronoiForest`.
+        A fitted `PreferenceIsolationForest`, `LocalPreferenceIsolationForest`, `RuzHashForest` or
+        `VoronoiForest`.
 
     Raises
     ------
@@ -58,6 +62,8 @@ def load(path: str | PathLike[str], family: FamilyLike | None = None) -> Detecto
     >>> type(again).__name__, bool((again.anomaly_score(X) == detector.scores_).all())
     ('PreferenceIsolationForest', True)
     """
+    if is_windows(path):
+        return LocalPreferenceIsolationForest.load(path, family=family)
     return load_as(Detector, path, family)
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from os import PathLike
 from typing import Any, Literal, NoReturn, Self
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import labels
@@ -17,6 +18,7 @@ from .._validation import check_contamination, check_share, clear_fit, warn_user
 from ..diagnosis import Finding
 from ..engines import Engine
 from ..explain import Explanation
+from ..io.archive import damaged
 from ..protocols import Floats
 from ..structures import Structure
 from ..typing import ContaminationLike, FamilyLike, RandomStateLike, RowsLike, SigmaLike
@@ -30,6 +32,7 @@ from ..windows.cutting import (
     cut_windows,
 )
 from ..windows.engine import WindowsEngine
+from ..windows.file import StoredWindows, load_windows, save_windows
 from ..windows.findings import WindowFindings, diagnose_windows, explain_rows, sigma_of
 from ..windows.fit import WindowParameters, fit_windows
 from .detector import Detector
@@ -54,8 +57,8 @@ class LocalPreferenceIsolationForest(Detector):
         What a structure is in a window; see `piforest.families.list_families`.
     window : "auto", float or list of float, default="auto"
         The side of the windows in the units of the coordinates, or several. "auto" takes the whole
-        range of the data, a half, a quarter and an eighth of it, as long as windows have enough
-        rows.
+        range of the data, a half, a quarter and an eighth of it, and smaller ones while structures
+        are not straight, as long as windows have enough rows.
     overlap : float in [0, 0.75], default=0.5
         The share of its side that a window has in common with the next.
     coordinates : list of int or str, or None, default=None
@@ -124,8 +127,7 @@ class LocalPreferenceIsolationForest(Detector):
     Notes
     -----
     The time of a fit is that of its windows, at most 2,048 of them, each fitted to at most 2,048
-    of its rows; it hardly grows with the number of rows beyond that. A model is kept with pickle
-    or joblib: there is no model file for windows.
+    of its rows; it hardly grows with the number of rows beyond that.
 
     Examples
     --------
@@ -258,7 +260,7 @@ class LocalPreferenceIsolationForest(Detector):
         """What to know about the data and the result, the most important first."""
         check_is_fitted(self, "fitted_")
         source = self.threshold_source_ if self.found_structure_ else "no structure"
-        return diagnose_windows(self.fitted_, source)
+        return diagnose_windows(self.fitted_, source, self.findings_.undecided)
 
     def chance_p_values(self, X: RowsLike) -> Floats:
         """The probability that a random point of its surroundings has a score as low as each row.
@@ -321,25 +323,59 @@ class LocalPreferenceIsolationForest(Detector):
 
     def save(
         self, path: str | PathLike[str], *, feature_names: Sequence[str] | None = None
-    ) -> NoReturn:
-        """Not available: a model file holds one forest.
+    ) -> None:
+        """Write the fitted windows to one file, without pickle, atomically.
 
         Parameters
         ----------
         path : str or path
-            Not written.
+            The file; `load` reads it.
         feature_names : sequence of str or None, default=None
-            Ignored.
-
-        Raises
-        ------
-        ValueError
-            Always.
+            Column names to store, if X had none.
         """
-        raise ValueError(
-            "a model file holds one forest, and each window has its own; keep a "
-            "LocalPreferenceIsolationForest with joblib.dump, and load only files that you trust."
+        check_is_fitted(self, "fitted_")
+        names = getattr(self, "feature_names_in_", []) if feature_names is None else feature_names
+        stored = StoredWindows(
+            self.get_params(),
+            self.fitted_,
+            self.threshold_,
+            self.threshold_source_,
+            [str(name) for name in names],
         )
+        save_windows(path, stored)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, family: FamilyLike | None = None) -> Self:
+        """Read windows that `save` wrote. Scores are the same, bit for bit.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        family : None
+            Windows with a custom family have no file.
+
+        Returns
+        -------
+        LocalPreferenceIsolationForest
+        """
+        if family is not None:
+            raise ValueError(f"windows have no custom family: leave family out, got {family!r}.")
+        stored = load_windows(path)
+        try:
+            detector = cls(**stored.params)
+        except TypeError as error:
+            raise damaged(path, error) from error
+        return detector._restore_windows(stored)
+
+    def _restore_windows(self, stored: StoredWindows) -> Self:
+        self.fitted_ = stored.fitted
+        self.findings_ = WindowFindings(stored.fitted, self.n_jobs)
+        self.threshold_, self.threshold_source_ = stored.threshold, stored.threshold_source
+        self.n_features_in_ = stored.fitted.subset.shape[1]
+        if stored.feature_names:
+            self.feature_names_in_ = np.array(stored.feature_names, dtype=object)
+        return self
 
     def _parameters(self) -> WindowParameters:
         check_contamination(self.contamination)
@@ -371,12 +407,14 @@ class LocalPreferenceIsolationForest(Detector):
                 "no window has a structure that stands out from chance, so that no point is "
                 "flagged; see diagnosis_. To flag a share of them nevertheless, pass contamination."
             )
+        elif self.threshold_source_ == "automatic" and self.findings_.undecided:
+            warn_user(
+                "random points are as near to the structures of the windows as the rows are, so "
+                "that hardly any is flagged; see diagnosis_. Pass contamination or smaller windows."
+            )
 
     def _engine(self, X: Any = None) -> Any:
         return WindowsEngine(self.n_jobs, self.verbose)
-
-    def _restore(self, stored: Any) -> Any:
-        raise NotImplementedError
 
 
 def _chance(null: Floats, scores: Any, threshold: float) -> Any:

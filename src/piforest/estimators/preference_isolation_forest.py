@@ -22,12 +22,14 @@ from ..engines import PREFERENCE_METRICS, Engine
 from ..findings import Findings
 from ..fitted import TrainingRows
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
+from ..forest import HashedForest
 from ..metrics import METRICS, resolve_metric
 from ..preferences import is_built_in_kernel, list_kernels
 from ..protocols import Metric
 from ..typing import (
     ContaminationLike,
     FamilyLike,
+    ForestKind,
     KernelLike,
     MetricLike,
     ModelCount,
@@ -57,6 +59,9 @@ if TYPE_CHECKING:
 __all__ = ["PreferenceIsolationForest"]
 
 PATHS = ["depth", "soft"]
+FORESTS = ["voronoi", "ruzhash"]
+# The metrics that forest="ruzhash" stands for, or that nobody asked for.
+_HASHED_METRICS = ("ruzicka", "tanimoto")
 # What a fit sets.
 _FITTED = ("fitted_", "findings_", "threshold_", "threshold_source_")
 
@@ -120,6 +125,11 @@ class PreferenceIsolationForest(StructuredDetector):
         if sigma is not given, the units of the columns seem to differ and hide all structures,
         and scaled columns show some; only for families whose models stay models then, such as
         lines and planes, unlike circles.
+    forest : {"voronoi", "ruzhash"}, default="voronoi"
+        What a node of a tree splits points by: the cells of random seeds, or hashes that agree in
+        proportion to the Ruzicka similarity, which need no distances; `docs/forests.md` compares
+        them. With "ruzhash" edges count 1, whatever `path` is, and `metric` has to be "ruzicka" or
+        the default.
     path : {"soft", "depth"}, default="soft"
         The length of an edge of a tree: 2 - distance to the seed, or 1. "soft" needs a metric
         with distances of at most 1.
@@ -201,7 +211,7 @@ class PreferenceIsolationForest(StructuredDetector):
         Parameters, minimal samples, scale and weight of the models, one set for each family.
     embedding_ : PreferenceEmbedding
         The fitted transformer from points to preferences.
-    forest_ : PooledForest
+    forest_ : PooledForest or HashedForest
         The metric, the pool and the trees.
     fitted_ : FittedForest
         All of this as one value.
@@ -220,6 +230,7 @@ class PreferenceIsolationForest(StructuredDetector):
     PreferenceIsolationForest.paper : The algorithm of the paper.
     PreferenceEmbedding : Points to preferences, as a transformer.
     VoronoiForest : The forest alone, in any metric space.
+    RuzHashForest : The hashing forest alone.
 
     Examples
     --------
@@ -261,6 +272,7 @@ class PreferenceIsolationForest(StructuredDetector):
         select: bool = True,
         bound: bool = True,
         scale_columns: ScaleColumns = "auto",
+        forest: ForestKind = "voronoi",
         path: Path = "soft",
         metric: MetricLike = "tanimoto",
         n_estimators: int = 100,
@@ -287,6 +299,7 @@ class PreferenceIsolationForest(StructuredDetector):
         self.select = select
         self.bound = bound
         self.scale_columns = scale_columns
+        self.forest = forest
         self.path = path
         self.metric = metric
         self.n_estimators = n_estimators
@@ -506,6 +519,7 @@ class PreferenceIsolationForest(StructuredDetector):
         check_contamination(self.contamination)
         check_false_alarm_rate(self.false_alarm_rate, self.contamination)
         check_choice("path", self.path, PATHS)
+        hashed = check_choice("forest", self.forest, FORESTS) == "ruzhash"
         return ForestParameters(
             self._resolve_metric(),
             self.n_estimators,
@@ -513,10 +527,18 @@ class PreferenceIsolationForest(StructuredDetector):
             self.branching,
             self.pool_size,
             soft=self.path == "soft",
+            hashed=hashed,
         )
 
     def _resolve_metric(self) -> Metric:
         metric = resolve_metric(self.metric)
+        if self.forest == "ruzhash":
+            if METRICS.name_of(metric) not in _HASHED_METRICS:
+                raise ValueError(
+                    f"forest='ruzhash' stands for metric='ruzicka', got metric={metric.name!r}: "
+                    "leave metric out, or use forest='voronoi'."
+                )
+            return resolve_metric("ruzicka")
         if metric.name == "precomputed":
             raise ValueError(
                 "metric='precomputed' does not apply to preferences; use "
@@ -525,7 +547,10 @@ class PreferenceIsolationForest(StructuredDetector):
         return metric
 
     def _cpu_only(self, X: Any) -> ValueError | None:
-        metric = self.fitted_.forest.metric if hasattr(self, "fitted_") else self._resolve_metric()
+        fitted = self.fitted_.forest if hasattr(self, "fitted_") else None
+        if isinstance(fitted, HashedForest) if fitted else self.forest == "ruzhash":
+            return cpu_only_error("forest", "ruzhash", ("voronoi",))
+        metric = fitted.metric if fitted else self._resolve_metric()
         if METRICS.name_of(metric) not in PREFERENCE_METRICS:
             return cpu_only_error("metric", metric, PREFERENCE_METRICS)
         if not is_built_in_kernel(self.kernel):

@@ -6,7 +6,8 @@ every value before compiled code reads it or much memory is allocated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
@@ -17,11 +18,11 @@ from .._rows import SparseRows
 from ..bounds import Bounds
 from ..families import FAMILIES, resolve_families, resolve_family
 from ..families.scaled import ScaledFamily, unscaled
-from ..forest import FlatForest, PooledForest
+from ..forest import FlatForest, HashedForest, HashedTrees, PooledForest
 from ..io.archive import ArchiveError, Arrays, damaged, read_archive, write_archive
 from ..membership import sample_membership
 from ..models import ModelSet
-from ..protocols import Floats, ModelFamily
+from ..protocols import Floats, Metric, ModelFamily
 from . import file_checks as checks
 from .family_fingerprint import check_same_family, fingerprint
 from .file_measuring import decode_measuring, encode_measuring
@@ -31,6 +32,7 @@ from .file_versions import VERSION, to_current_version
 from .state import FittedEmbedding, FittedForest
 
 _TREES = ("roots", "first_child", "seed", "size")
+_HASHED_TREES = ("roots", "nodes")
 _MODELS = ("params", "samples", "points", "scale", "weight")
 _BOUNDS = ("low", "size", "cells")
 
@@ -69,12 +71,15 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
     ValueError
         If a parameter or the pool cannot be stored.
     """
+    write_archive(path, *encode_model(stored), VERSION)
+
+
+def encode_model(stored: StoredModel) -> tuple[Header, Arrays]:
+    """A fitted detector as the header and the arrays of a file."""
     fitted = stored.fitted
     forest, embedding = fitted.forest, fitted.embedding
     families = [] if embedding is None else [unscaled(part.family) for part in embedding.models]
     arrays: Arrays = {"pool.scores": fitted.pool_scores, "pool.rows": fitted.pool_numbers}
-    for name in _TREES:
-        arrays[f"forest.{name}"] = getattr(forest.trees, name)
     # Fitted values are stored beside the parameters, which may have been set after the fit.
     header: Header = {
         "class": stored.kind,
@@ -86,7 +91,6 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
         "key": fitted.key,
         "max_samples": forest.trees.max_samples,
         "branching": forest.trees.branching,
-        "soft": forest.trees.soft,
         "n_features": stored.n_features,
         "feature_names": stored.feature_names,
         "has_structures": stored.structures is not None,
@@ -94,13 +98,14 @@ def save_model(path: str | PathLike[str], stored: StoredModel) -> None:
     arrays["subset.scores"] = stored.subset_scores
     if stored.scores is not None and len(stored.scores) != len(stored.subset_scores):
         arrays["scores"] = stored.scores
+    _pack_trees(forest.trees, header, arrays)
     _pack_pool(forest.pool, header, arrays)
     if embedding is not None:
         _pack_embedding(embedding, header, arrays)
         arrays["pool.points"], arrays["subset.points"] = fitted.points, fitted.subset
         if stored.structures is not None:
             pack_structures(stored.structures, embedding.models, arrays)
-    write_archive(path, header, arrays, VERSION)
+    return header, arrays
 
 
 def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = None) -> StoredModel:
@@ -117,17 +122,26 @@ def load_model(path: str | PathLike[str], kinds: Sequence[str], family: Any = No
     if isinstance(header.get("stream"), dict):
         kind = header.get("class")
         raise ArchiveError(f"{path} holds the state of a stream: load it with {kind}.load(path).")
-    try:
+    if isinstance(header.get("windows"), dict):
+        kind = header.get("class")
+        raise ArchiveError(f"{path} holds a {kind}, not a {' or '.join(kinds)}.")
+    with content_errors(path):
         header = to_current_version(path, header)
         checks.check_header(header)
         if header["class"] not in kinds:
             raise ArchiveError(f"{path} holds a {header['class']}, not a {' or '.join(kinds)}.")
-        return _unpack(path, header, arrays, _custom_family(path, header, family))
+        return decode_model(path, header, arrays, _custom_family(path, header, family))
+
+
+@contextmanager
+def content_errors(path: Any) -> Iterator[None]:
+    """Any error here is due to the content of the file, and names it."""
+    try:
+        yield
     except ArchiveError:
         raise
     except KeyError as error:
         raise damaged(path, f"it has no {error}") from error
-    # Any other error here is due to the content of the file.
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise damaged(path, error) from error
 
@@ -157,15 +171,13 @@ def _custom_family(path: Any, header: Header, family: Any) -> ModelFamily | None
     return None if family is None else resolve_family(family)
 
 
-def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | None) -> StoredModel:
+def decode_model(
+    path: Any, header: Header, arrays: Arrays, custom: ModelFamily | None = None
+) -> StoredModel:
+    """The detector of a checked header and its arrays, which are checked."""
     params = decode_params(header["params"], custom)
     pool, metric = _unpack_pool(header, arrays), built_in("metric", header["metric"])
-    trees = FlatForest(
-        header["max_samples"],
-        header["branching"],
-        *(arrays[f"forest.{name}"] for name in _TREES),
-        soft=header["soft"],
-    )
+    trees = _unpack_trees(header, arrays)
     n, d = header["n_training"], header["n_features"]
     models = _unpack_models(header, arrays, custom)
     # Before compiled code reads them.
@@ -182,9 +194,7 @@ def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | Non
         for part in models:
             checks.check_bounds(part, d)
         embedding = _unpack_embedding(header["embedding"], models)
-    forest = PooledForest(metric, pool, trees)
-    if trees.soft:
-        checks.check_soft(forest)
+    forest = _with_pool(trees, pool, metric)
     fitted = FittedForest(
         forest, embedding, header["key"], n, arrays["pool.rows"], arrays["pool.scores"],
         arrays.get("pool.points"), arrays.get("subset.points"),
@@ -200,6 +210,38 @@ def _unpack(path: Any, header: Header, arrays: Arrays, custom: ModelFamily | Non
 
 def _count(models: Sequence[ModelSet]) -> int:
     return sum(len(part) for part in models)
+
+
+def _pack_trees(trees: FlatForest | HashedTrees, header: Header, arrays: Arrays) -> None:
+    hashed = isinstance(trees, HashedTrees)
+    for name in _HASHED_TREES if hashed else _TREES:
+        arrays[f"forest.{name}"] = getattr(trees, name)
+    header["soft"] = False if isinstance(trees, HashedTrees) else trees.soft
+    if isinstance(trees, HashedTrees):
+        header["hashing"] = {"key": trees.key, "top": trees.top}
+
+
+def _unpack_trees(header: Header, arrays: Arrays) -> FlatForest | HashedTrees:
+    shape = header["max_samples"], header["branching"]
+    if "hashing" in header:
+        hashing = header["hashing"]
+        parts = (arrays[f"forest.{name}"] for name in _HASHED_TREES)
+        return HashedTrees(*shape, hashing["key"], float(hashing["top"]), *parts)
+    parts = (arrays[f"forest.{name}"] for name in _TREES)
+    return FlatForest(*shape, *parts, soft=header["soft"])
+
+
+def _with_pool(
+    trees: FlatForest | HashedTrees, pool: Any, metric: Metric
+) -> PooledForest | HashedForest:
+    """The forest of checked trees and a checked pool."""
+    if isinstance(trees, HashedTrees):
+        checks.check_hashed(trees, pool, metric)
+        return HashedForest(pool, trees)
+    forest = PooledForest(metric, pool, trees)
+    if trees.soft:
+        checks.check_soft(forest)
+    return forest
 
 
 def _pack_pool(pool: Any, header: Header, arrays: Arrays) -> None:

@@ -16,7 +16,7 @@ from .._rows import SparseRows
 from .._validation import LARGEST, check_bounded
 from ..bounds import cells_of
 from ..families.scaled import unscaled
-from ..forest import FlatForest, PooledForest
+from ..forest import FlatForest, HashedTrees, PooledForest
 from ..io.archive import Arrays
 from ..models import ModelSet
 from ..protocols import Metric, ModelFamily
@@ -37,7 +37,8 @@ _SIGMA_SOURCES = ("given", "estimated", "guessed")
 _BOUNDED_METRICS = ("cosine", "jaccard", "ruzicka", "tanimoto", "hamming")
 
 
-def _require(holds: Any, reason: str) -> None:
+def require(holds: Any, reason: str) -> None:
+    """Raise the reason unless the rule holds."""
     if not holds:
         raise ValueError(reason)
 
@@ -46,39 +47,59 @@ def check_header(header: dict[str, Any]) -> None:
     """Check the type and the range of every value."""
     _check_nesting(header)
     d, names = header["n_features"], header["feature_names"]
-    threads = header["params"].get("n_jobs")
+    check_threshold(header)
     rules = {
         "class": isinstance(header["class"], str),
-        "params": isinstance(header["params"], dict),
-        "threshold": _is_real(header["threshold"]),
-        "threshold_source": header["threshold_source"] in _THRESHOLD_SOURCES,
-        "n_training": _is_count(header["n_training"]),
-        "key": _is_whole(header["key"]) and 0 <= header["key"] < 2**64,
-        "max_samples": _is_count(header["max_samples"]) and header["max_samples"] >= 2,
-        "branching": _is_count(header["branching"]) and header["branching"] >= 2,
+        "n_training": is_count(header["n_training"]),
+        "key": is_key(header["key"]),
+        "max_samples": is_count(header["max_samples"]) and header["max_samples"] >= 2,
+        "branching": is_count(header["branching"]) and header["branching"] >= 2,
         "soft": isinstance(header["soft"], bool),
         "has_structures": isinstance(header["has_structures"], bool),
-        "n_features": d is None or _is_count(d),
+        "n_features": d is None or is_count(d),
         "feature_names": isinstance(names, list)
         and all(isinstance(name, str) for name in names)
         and len(names) in (0, d),
-        "n_jobs": threads is None or (_is_whole(threads) and 1 <= abs(threads) <= _MAX_THREADS),
         "pool": isinstance(header["pool"], dict)
-        and (header["pool"]["layout"] == "dense" or _is_count(header["pool"]["n_columns"])),
+        and (header["pool"]["layout"] == "dense" or is_count(header["pool"]["n_columns"])),
     }
     for name, holds in rules.items():
-        _require(holds, f"its header has a bad {name}")
+        require(holds, f"its header has a bad {name}")
     if header["branching"] > 2:
         limit = _MAX_SAMPLES_OF_MANY_BRANCHES
-        _require(header["max_samples"] <= limit, "its header has a bad max_samples")
+        require(header["max_samples"] <= limit, "its header has a bad max_samples")
+    _check_hashing(header)
     structured = header["class"] == "PreferenceIsolationForest"
-    _require(structured == ("embedding" in header), "its header has a bad embedding")
+    require(structured == ("embedding" in header), "its header has a bad embedding")
     if structured:
         _check_embedding(header["embedding"], d)
 
 
+def check_threshold(header: dict[str, Any]) -> None:
+    """Check the parameters and the threshold."""
+    require(isinstance(header["params"], dict), "its header has a bad params")
+    threads = header["params"].get("n_jobs")
+    rules = {
+        "threshold": _is_real(header["threshold"]),
+        "threshold_source": header["threshold_source"] in _THRESHOLD_SOURCES,
+        "n_jobs": threads is None or (_is_whole(threads) and 1 <= abs(threads) <= _MAX_THREADS),
+    }
+    for name, holds in rules.items():
+        require(holds, f"its header has a bad {name}")
+
+
+def _check_hashing(header: dict[str, Any]) -> None:
+    hashing, kind = header.get("hashing"), header["class"]
+    fits = kind != "RuzHashForest" if hashing is None else kind != "VoronoiForest"
+    if hashing is not None:
+        fits = fits and isinstance(hashing, dict) and is_unit(hashing["top"])
+        fits = fits and is_key(hashing["key"])
+        fits = fits and not header["soft"]
+    require(fits, "its header has a bad hashing")
+
+
 def _check_embedding(header: Any, d: int) -> None:
-    _require(isinstance(header, dict), "its header has a bad embedding")
+    require(isinstance(header, dict), "its header has a bad embedding")
     families, units = header["families"], header.get("units")
     rules = {
         "sigma": _is_real(header["sigma"]) and header["sigma"] > 0,
@@ -96,15 +117,15 @@ def _check_embedding(header: Any, d: int) -> None:
         ),
         "n_drawn": isinstance(header["n_drawn"], list)
         and len(header["n_drawn"]) == len(families)
-        and all(each == 0 or _is_count(each) for each in header["n_drawn"])
+        and all(each == 0 or is_count(each) for each in header["n_drawn"])
         and all(_is_whole(each) for each in header["n_drawn"]),
     }
     for name, holds in rules.items():
-        _require(holds, f"its header has a bad {name}")
+        require(holds, f"its header has a bad {name}")
 
 
 def _check_nesting(value: Any, depth: int = 0) -> None:
-    _require(depth <= _MAX_NESTING, "its header is nested too deeply")
+    require(depth <= _MAX_NESTING, "its header is nested too deeply")
     if isinstance(value, (list, dict)):
         for each in value.values() if isinstance(value, dict) else value:
             _check_nesting(each, depth + 1)
@@ -115,7 +136,8 @@ def _is_real(value: Any) -> bool:
     return real and abs(value) < LARGEST and math.isfinite(value)
 
 
-def _is_unit(value: Any) -> bool:
+def is_unit(value: Any) -> bool:
+    """Whether a value is a positive number."""
     return _is_real(value) and value > 0
 
 
@@ -123,15 +145,27 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_count(value: Any) -> bool:
+def is_key(value: Any) -> bool:
+    """Whether a value is the key of a random stream."""
+    return _is_whole(value) and 0 <= value < 2**64
+
+
+def is_count(value: Any) -> bool:
     """Whether a value is a positive integer, small enough that sums of a few do not overflow."""
     return _is_whole(value) and 1 <= value < 2**48
 
 
-def check_trees(trees: FlatForest, pool: int) -> None:
+def check_trees(trees: FlatForest | HashedTrees, pool: int) -> None:
     """Check that every index is in range and every path ends."""
     fits = trees.branching <= trees.max_samples <= pool and len(trees) <= _MAX_TREES
-    _require(fits and trees.is_valid(pool), "its trees are not valid")
+    require(fits and trees.is_valid(pool), "its trees are not valid")
+
+
+def check_hashed(trees: HashedTrees, pool: Any, metric: Metric) -> None:
+    """Check that sparse rows are hashed, and that the largest value is that of the pool."""
+    fits = isinstance(pool, SparseRows) and metric.name == "ruzicka"
+    fits = fits and trees.top == (float(pool.data.max(initial=0)) or 1.0)
+    require(fits, "its hashes do not fit the pool")
 
 
 def check_soft(forest: PooledForest) -> None:
@@ -152,20 +186,21 @@ def check_pool(pool: Any, metric: Metric, n_models: int | None, d: int | None) -
     width = d if n_models is None else n_models
     if isinstance(pool, SparseRows):
         fits = pool.is_valid() and pool.n_columns == width and is_narrow(pool)
-        fits = fits and _is_finite(pool.data)
+        fits = fits and is_finite(pool.data)
     elif metric.name == "precomputed":
         fits = pool.ndim == 1 and pool.dtype == np.int64 and width is not None
         fits = fits and bool(((pool >= 0) & (pool < width)).all())
     else:
         fits = pool.dtype == np.float64 and pool.ndim == 2 and pool.shape[1] == width
-        fits = fits and _is_finite(pool)
+        fits = fits and is_finite(pool)
     entries = pool.data if isinstance(pool, SparseRows) else pool
     if getattr(metric, "non_negative", False):
         fits = fits and bool((entries >= 0).all())
-    _require(fits, "its pool does not fit the rest")
+    require(fits, "its pool does not fit the rest")
 
 
-def _is_finite(values: NDArray[Any]) -> bool:
+def is_finite(values: NDArray[Any]) -> bool:
+    """Whether all numbers are finite and not too large to be squared."""
     return bool(np.isfinite(values).all() and np.abs(values).max(initial=0) <= LARGEST)
 
 
@@ -178,45 +213,45 @@ def check_scores(arrays: Arrays, pool: int, n: int) -> None:
         {"pool.scores", "subset.scores"} <= set(stored)
         and all(arrays[name].shape == (sizes[name],) for name in stored)
         and all(arrays[name].dtype == np.float64 for name in stored)
-        and all(_is_finite(arrays[name]) for name in stored)
+        and all(is_finite(arrays[name]) for name in stored)
         and rows.shape == (pool,)
         and rows.dtype == np.int64
         and bool((rows[1:] > rows[:-1]).all())
         and 0 <= rows[0] <= rows[-1] < n
     )
-    _require(fits, "its scores do not fit the rest")
+    require(fits, "its scores do not fit the rest")
 
 
 def check_points(arrays: Arrays, pool: int, n: int, d: int) -> None:
     """Check the coordinates of the pool and of the subset."""
     for name, size in (("pool", pool), ("subset", min(n, SUBSET))):
         points = arrays[f"{name}.points"]
-        fits = points.shape == (size, d) and points.dtype == np.float64 and _is_finite(points)
-        _require(fits, f"its {name} has no points")
+        fits = points.shape == (size, d) and points.dtype == np.float64 and is_finite(points)
+        require(fits, f"its {name} has no points")
 
 
 def check_models(models: ModelSet, d: int, custom: ModelFamily | None) -> None:
     """Check that there are parameters, a sample, a scale and a weight for each model."""
-    _require(_shapes_fit(models, d), "its models do not fit together")
+    require(_shapes_fit(models, d), "its models do not fit together")
     # Parameters may have any size: those of an ellipse are inverse squares of lengths.
-    finite = _is_finite(models.points) and bool(np.isfinite(models.params).all())
-    usable = _is_finite(models.scale) and bool((models.scale > 0).all())
-    usable = usable and _is_finite(models.weight) and bool((models.weight >= 0).all())
-    _require(finite and usable and models.weight.max() > 0, "its models have bad values")
+    finite = is_finite(models.points) and bool(np.isfinite(models.params).all())
+    usable = is_finite(models.scale) and bool((models.scale > 0).all())
+    usable = usable and is_finite(models.weight) and bool((models.weight >= 0).all())
+    require(finite and usable and models.weight.max() > 0, "its models have bad values")
     _check_exclusions(models)
     if unscaled(models.family) is custom:
         return  # `check_same_family` checks its models
     k, p = models.samples.shape[1], models.params.shape[1]
-    _require(models.family.sample_size(d) == k, "its models do not fit the family")
+    require(models.family.sample_size(d) == k, "its models do not fit the family")
     with np.errstate(all="ignore"):
         solved = models.family.solve(np.zeros((1, k, d)))[0]
-    _require(solved.shape[-1] == p, "its models do not fit the family")
+    require(solved.shape[-1] == p, "its models do not fit the family")
 
 
 def _check_exclusions(models: ModelSet) -> None:
     excludes = models.excludes_sample
     fits = excludes is None or (excludes.dtype == np.bool_ and excludes.shape == (len(models),))
-    _require(fits, "its models do not fit together")
+    require(fits, "its models do not fit together")
 
 
 def check_bounds(models: ModelSet, d: int) -> None:
@@ -231,8 +266,8 @@ def check_bounds(models: ModelSet, d: int) -> None:
         and bounds.cells.dtype == np.bool_
         and bounds.cells.shape == (len(models), cells_of(models.family, models.params, d))
     )
-    _require(fits, "its bounds do not fit the models")
-    _require(_is_finite(bounds.low) and bool((bounds.size > 0).all()), "its bounds have bad values")
+    require(fits, "its bounds do not fit the models")
+    require(is_finite(bounds.low) and bool((bounds.size > 0).all()), "its bounds have bad values")
 
 
 def _shapes_fit(models: ModelSet, d: int) -> bool:

@@ -9,12 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
-
-from .._kernels import trees
 from .._random import Stream, subset
 from ..bands import Bands
-from ..forest import PooledForest
+from ..forest import HashedForest, PooledForest
 from ..measuring import Measuring
 from ..membership import SampleMembership
 from ..models import ModelSet
@@ -63,7 +60,7 @@ class FittedEmbedding:
 class FittedForest:
     """A forest, its embedding if there is one, and the training rows that later results need."""
 
-    forest: PooledForest
+    forest: PooledForest | HashedForest
     """metric, pool and trees"""
     embedding: FittedEmbedding | None
     """None for a forest on the rows themselves"""
@@ -116,15 +113,12 @@ class FittedForest:
         return X if self.embedding is not None else self.forest.rows_of(X)
 
     def ceiling(self) -> float:
-        """The score of a row that descends the trees at distance 1 from every seed.
+        """The score of a row that resembles no row of the pool.
 
         Rows without any preference have a higher score by convention, which would split the scores
         of anomalies into two groups.
         """
-        score = np.empty(1)
-        lengths = self.forest.trees.path_lengths(np.ones((1, len(self.forest.pool))))
-        trees.scores(lengths, self.forest.trees.normaliser, score)
-        return float(score[0])
+        return self.forest.ceiling()
 
     def for_scoring(self) -> FittedForest:
         """A copy without the data that only results about the training rows need."""

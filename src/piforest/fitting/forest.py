@@ -8,7 +8,7 @@ from .._random import Stream
 from .._validation import check_forest_shape, warn_user
 from ..engines import Backend, ForestPlan
 from ..fitted import FittedEmbedding, FittedForest, TrainingRows
-from ..forest import FlatForest
+from ..forest import FlatForest, HashedTrees
 from ..protocols import Metric
 
 
@@ -22,12 +22,14 @@ class ForestParameters:
     branching: int
     pool_size: int
     soft: bool = False
+    hashed: bool = False
+    """whether nodes hash rows, in place of distances to seeds"""
 
     def __post_init__(self) -> None:
         check_forest_shape(self.n_trees, self.max_samples, self.branching, self.pool_size)
 
 
-def empty_trees(parameters: ForestParameters, pool: int) -> FlatForest:
+def empty_trees(parameters: ForestParameters, pool: int) -> FlatForest | HashedTrees:
     """A forest with the shape of the trees but without any tree; warn if no tree can split."""
     size = min(parameters.max_samples, pool)
     if size < parameters.branching:
@@ -35,6 +37,8 @@ def empty_trees(parameters: ForestParameters, pool: int) -> FlatForest:
             f"branching ({parameters.branching}) is above the {size} points of a tree: no tree can "
             "split, and all scores are equal."
         )
+    if parameters.hashed:
+        return HashedTrees(size, parameters.branching)
     return FlatForest(size, parameters.branching, soft=parameters.soft)
 
 

@@ -133,6 +133,12 @@ class PooledForest:
         compiled.scores(lengths, self.trees.normaliser, out)
         return out
 
+    def ceiling(self) -> float:
+        """The score of a row that descends the trees at distance 1 from every seed."""
+        score, lengths = np.empty(1), self.trees.path_lengths(np.ones((1, len(self.pool))))
+        compiled.scores(lengths, self.trees.normaliser, score)
+        return float(score[0])
+
 
 def empty_rows(metric: Metric, rows: Any) -> Bools:
     """Which rows are empty: they have no preferences."""

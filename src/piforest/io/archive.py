@@ -63,8 +63,10 @@ def damaged(path: Any, why: Any) -> ArchiveError:
     return ArchiveError(f"{path} is not a piforest model, or it is damaged: {reason}.")
 
 
-def read_archive(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of a file that `write_archive` made.
+def read_archive(
+    path: str | PathLike[str], only_header: bool = False
+) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a file that `write_archive` made; no arrays with `only_header`.
 
     Raises
     ------
@@ -88,7 +90,8 @@ def read_archive(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
                     raise ArchiveError(
                         f"{path} is not a piforest model: its header names no such format."
                     )
-                arrays = {name: _array(archive, member) for name, member in members.items()}
+                read = {} if only_header else members
+                arrays = {name: _array(archive, member) for name, member in read.items()}
         except ArchiveError:
             raise
         except zipfile.BadZipFile as error:

@@ -125,7 +125,8 @@ class MatrixSteps:
     def _directions(self, Q: Floats) -> Floats:
         """(k, 3, 3) in which a matrix may move and stay one of the family, up to a curvature."""
         if self._is_map:
-            return np.eye(9).reshape(9, 3, 3)
+            # All but the matrix itself: its size means nothing.
+            return np.asarray(np.linalg.svd(Q.reshape(1, 9))[2][1:].reshape(8, 3, 3))
         U, s, V = np.linalg.svd(Q)
         found = [U @ turn @ np.diag(s) @ V for turn in _TURNS]
         found += [U @ np.diag(s) @ turn @ V for turn in _TURNS]

@@ -22,6 +22,11 @@ def encode(values: NDArray[Any], kind: str) -> dict[str, Any]:
     return {"kind": kind, "data": base64.b64encode(packed.tobytes()).decode()}
 
 
+def decode(packed: dict[str, Any]) -> NDArray[Any]:
+    """The array that `encode` was given, of its type in the file."""
+    return np.frombuffer(base64.b64decode(packed["data"]), _KINDS[packed["kind"]])
+
+
 def column(name: str, values: NDArray[Any]) -> dict[str, Any]:
     """A column of a table: numbers, bit for bit, or text."""
     if not is_number(values):

@@ -190,6 +190,11 @@ def _shown(scores: Floats, columns: dict[str, NDArray[Any]]) -> Ints:
     # 25 bytes: the score, the number, the nearest structure and its distance.
     each = 25 + sum(bytes_per_row(values) for values in columns.values())
     most = max(100, min(MAX_ROWS, int(MAX_BYTES / each)))
+    return most_telling(scores, most)
+
+
+def most_telling(scores: Floats, most: int) -> Ints:
+    """All rows, ascending; of more than `most`, the most anomalous ones and random others."""
     if len(scores) <= most:
         return np.arange(len(scores))
     order = np.argsort(-scores, kind="stable")

@@ -47,10 +47,10 @@ def image_data(pixels: Pixels) -> dict[str, Any]:
 
 
 def _uri(pixels: Pixels) -> str:
-    jpeg = _jpeg_writer()
+    jpeg = jpeg_writer()
     shrink = -(-max(pixels.shape[:2]) // MAX_PIXELS)
     while True:
-        small = _shrunk(pixels, shrink)
+        small = shrunk(pixels, shrink)
         if jpeg is None:
             data, kind = png(small), "png"
         else:
@@ -64,7 +64,7 @@ def _uri(pixels: Pixels) -> str:
         shrink += 1
 
 
-def _shrunk(pixels: Pixels, factor: int) -> Pixels:
+def shrunk(pixels: Pixels, factor: int) -> Pixels:
     """The image scaled down by block means; the edge is repeated to fill the last blocks."""
     if factor == 1:
         return pixels
@@ -77,7 +77,7 @@ def _shrunk(pixels: Pixels, factor: int) -> Pixels:
     return small
 
 
-def _jpeg_writer() -> Callable[[Pixels, int], bytes] | None:
+def jpeg_writer() -> Callable[[Pixels, int], bytes] | None:
     """The writer of Pillow or OpenCV; None if neither is installed."""
     try:
         import PIL.Image  # noqa: F401

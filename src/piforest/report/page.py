@@ -6,17 +6,14 @@ import base64
 import hashlib
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
+from ..web import STATIC, bundled, static
 from .content import Content
 from .parts import anomalous_rows, diagnosis, escape, headline, settings, structures, tiles
 from .payload import payload
 
-# In the order of their dependencies.
-SCRIPTS = (
-    "data", "state", "theme", "camera", "styles", "draw", "axes", "scene", "rows", "view",
-    "histogram", "threshold", "download", "main",
-)  # fmt: skip
+_STATIC = Path(__file__).parent / "static"
 
 
 def render_page(
@@ -24,14 +21,14 @@ def render_page(
 ) -> str:
     """The text of the page."""
     fields = template_fields(content, title, source, command, seconds, date)
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], static("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], template())
 
 
 def template_fields(
     content: Content, title: str, source: str, command: str, seconds: float | None, date: str
 ) -> dict[str, str]:
     """The fields of the template, name to text."""
-    style, script = static("report.css"), _script()
+    style, script = _style(), _script()
     origin = [part for part in (source, date) if part]
     return {
         "policy": _policy(style, script),
@@ -42,8 +39,6 @@ def template_fields(
         "headline": headline(content),
         "diagnosis": diagnosis(content),
         "tiles": tiles(content, seconds),
-        "left_out": _left_out(content),
-        "downloaded": _downloaded(content),
         "structures": structures(content),
         "rows": anomalous_rows(content),
         "settings": settings(content, command),
@@ -52,17 +47,20 @@ def template_fields(
     }
 
 
+def template() -> str:
+    """The page with the names of its fields."""
+    return static(_STATIC / "page.html")
+
+
 @cache
-def static(name: str) -> str:
-    """The text of a file in `static`."""
-    return files(__package__).joinpath("static", name).read_text("utf-8")
+def _style() -> str:
+    return static(STATIC / "base.css") + static(_STATIC / "report.css")
 
 
 @cache
 def _script() -> str:
-    """All scripts in one function scope."""
-    parts = "\n".join(static(f"{name}.js") for name in SCRIPTS)
-    return f'\n(() => {{\n"use strict";\n{parts}}})();\n'
+    """All modules as one."""
+    return bundled(_STATIC / "report.js")
 
 
 def _policy(style: str, script: str) -> str:
@@ -76,21 +74,3 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _left_out(content: Content) -> str:
-    """Which rows the view shows, if not all."""
-    shown, total = len(content.shown), len(content.X)
-    if shown == total:
-        return ""
-    return (
-        f'<p class="note" id="left-out">The view shows {shown:,} of {total:,} {content.noun}: the '
-        f"most anomalous {shown // 2:,} and a random sample of the others. Counts and histogram "
-        f"include all {content.noun}.</p>"
-    )
-
-
-def _downloaded(content: Content) -> str:
-    if len(content.shown) == len(content.X):
-        return ""
-    return f" Only the {len(content.shown):,} rows that are on this page."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -27,26 +28,32 @@ _STEPS = 1000
 
 def payload(content: Content, source: str) -> str:
     """JSON without characters that are markup in HTML."""
+    text = json.dumps(
+        payload_data(content, source), ensure_ascii=True, separators=(",", ":"), allow_nan=False
+    )
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def payload_data(content: Content, source: str) -> dict[str, Any]:
+    """The data of a view; arrays in base64."""
     law = law_of(content)
-    data = {
+    return {
         "total": len(content.X),
         "noun": content.noun,
         "columns": [column(k, v[content.shown]) for k, v in content.columns.items()],
         "scores": numbers(content.scores[content.shown]),
         "rows": numbers(content.rows[content.shown].astype(np.float64)),
         "thresholds": threshold_table(content.scores, content.threshold),
-        "view": _view(content, law),
-        "derived": [] if law is None else [_prediction(content, law)],
-        "structures": _structures(content),
+        "view": view_of(content, law),
+        "derived": [] if law is None else [prediction_of(content, law)],
+        "structures": outline_data(content.structures, content.X),
         "images": [image_data(image) for image in content.images],
         "stem": file_stem(source),
         "unit": distance_unit(content),
         # In half-widths.
         "reach": REACH,
-        **_nearest(content),
+        **nearest_of(content),
     }
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def threshold_table(scores: Floats, threshold: float) -> dict[str, Any]:
@@ -73,7 +80,7 @@ def threshold_table(scores: Floats, threshold: float) -> dict[str, Any]:
     }
 
 
-def _prediction(content: Content, law: Law) -> dict[str, Any]:
+def prediction_of(content: Content, law: Law) -> dict[str, Any]:
     """The prediction of the target as a column."""
     name = f"predicted {content.names[law.target]}"
     return column(name, np.where(np.isfinite(law.predicted), law.predicted, np.nan))
@@ -88,7 +95,7 @@ def distance_unit(content: Content) -> str:
     return "" if target is None else content.names[target]
 
 
-def _view(content: Content, law: Law | None) -> dict[str, Any]:
+def view_of(content: Content, law: Law | None) -> dict[str, Any]:
     """The initial view, and whether its axes have equal units.
 
     opening: the first axes, as indices of `columns` and, behind them, of `derived`.
@@ -101,6 +108,8 @@ def _view(content: Content, law: Law | None) -> dict[str, Any]:
     # Six columns are 3D points with normals, or pairs of 3D points.
     solid = len(places) in (3, 6) and law is None
     mode = "matches" if content.are_matches else "3d" if solid else "2d"
+    if content.families and all(layout_of(each).kind == "segments" for each in content.families):
+        mode = "segments"
     opening = [places[k] for k in telling_columns(content)]
     if law is not None:
         opening = [len(content.columns), places[law.target]]
@@ -109,16 +118,16 @@ def _view(content: Content, law: Law | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _structures(content: Content) -> list[dict[str, Any]]:
-    """The outline of each structure: points with a row of nan between polylines.
+def outline_data(structures: Sequence[Structure], X: Floats) -> list[dict[str, Any]]:
+    """The outline of each structure in the box of X: points with a row of nan between polylines.
 
     They are relative to the lowest corner of X, so that float32 is precise enough for points
     that are far from zero, as on maps.
     """
-    low, high = content.X.min(axis=0), content.X.max(axis=0)
+    low, high = X.min(axis=0), X.max(axis=0)
     left = _OUTLINE_POINTS
     found: list[dict[str, Any]] = []
-    for each in content.structures[:MAX_STRUCTURES]:
+    for each in structures[:MAX_STRUCTURES]:
         scale = {"sigma": each.sigma, "half_width": each.half_width}
         lines = _outline(each, low, high)
         size = 0 if lines is None else len(lines)
@@ -145,7 +154,7 @@ def _outline(structure: Structure, low: Floats, high: Floats) -> Floats | None:
     return np.vstack([part for line in lines for part in (line, gap)])
 
 
-def _nearest(content: Content) -> dict[str, Any]:
+def nearest_of(content: Content) -> dict[str, Any]:
     """The nearest listed structure of each shown row, in half-widths, and the distance to it."""
     structures = content.structures[:MAX_STRUCTURES]
     if not structures:

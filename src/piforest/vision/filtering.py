@@ -188,12 +188,17 @@ def filter_matches(
 
 
 def propose_match_family(X: Floats, stream: Stream) -> Proposals:
-    """Compare the families of matches between images in pixels, rows X (n, 4)."""
+    """Compare the families of matches between images in pixels, rows X (n, 4).
+
+    Raises
+    ------
+    ValueError
+        If the matches are too few for one of the families.
+    """
     families = [get_family(name) for name in match_families() if name not in CALIBRATED]
-    # Too few matches for any: the family that needs fewest says so.
-    usable = [each for each in families if len(X) > each.sample_size(4)]
-    fewest = min(families, key=lambda each: each.sample_size(4))
-    return propose(X, None, stream.child("proposals"), families=usable or [fewest])
+    # The first that does not fit says how many matches are needed.
+    families.sort(key=lambda each: -each.sample_size(4))
+    return propose(X, None, stream.child("proposals"), families=families)
 
 
 def normalise_rows(X: Floats, cameras: tuple[Camera, Camera] | None) -> Floats:

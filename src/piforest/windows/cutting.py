@@ -16,9 +16,10 @@ from .tiling import Tiling
 
 Columns = Sequence[int | str] | int | str | None
 
-# "auto" halves the window at most three times, while the windows of a size have on average this
-# many rows for each point of a minimal sample. With fewer, the noise is underestimated.
-_MAX_SIZES, _ROWS_PER_SAMPLE_POINT = 4, 64
+# "auto" halves the window at most three times, and at most three times more if structures are not
+# straight yet, while the windows of a size have on average this many rows for each point of a
+# minimal sample. With fewer, the noise is underestimated.
+_SIZES, _MAX_SIZES, _ROWS_PER_SAMPLE_POINT = 4, 7, 64
 # Windows of all sizes together. Each takes about 0.05 CPU seconds and 0.5 MB.
 MAX_WINDOWS = 2048
 _MAX_COORDINATES = 4
@@ -79,7 +80,8 @@ def cut_windows(
     n_features: int,
     stream: Stream,
 ) -> list[Cut]:
-    """The windows of all sizes. `sides`: None to choose them from the number of rows."""
+    """The windows of all sizes. `sides`: None to choose them from the number of rows; the smallest
+    ones are then optional."""
     if positions.shape[1] > _MAX_COORDINATES:
         raise ValueError(
             f"windows over {positions.shape[1]} columns are too many, at most {_MAX_COORDINATES}; "
@@ -100,7 +102,7 @@ def cut_windows(
         typical = float(np.sum(n_rows**2) / np.sum(n_rows))
         if cuts and (typical < enough or total > MAX_WINDOWS or longest == 0):
             break
-        cuts.append(cut)
+        cuts.append(replace(cut, optional=size >= _SIZES))
     return cuts
 
 

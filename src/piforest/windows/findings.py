@@ -17,6 +17,8 @@ from .fitted import FittedWindows, Window
 # A window that explains less than this share of its rows has the wrong size or family.
 _POORLY = 0.5
 _MANY_SKIPPED = 0.25
+_FILLED = 0.5  # of random points on a structure, above which scores are not compared with them
+_FEW = 0.001
 _ON = 3.0  # a row within this many sigmas is on a local structure
 
 
@@ -28,6 +30,9 @@ class WindowFindings:
         self._judged: tuple[Floats, Bools] | None = None
         self._null: tuple[Floats, Bools] | None = None
         self._threshold: float | None = None
+        self.undecided = False
+        """whether an automatic threshold flags hardly anything because random points are on
+        structures"""
 
     @property
     def has_scores(self) -> bool:
@@ -84,8 +89,11 @@ class WindowFindings:
         null, null_far = self._null_judged()
         covered = float(np.mean(~null_far))
         # Points on no structure are compared with random points where those are mostly on none.
-        voted = far if covered > 0.5 else labels.votes(scores, null, far, null_far)
+        voted = far if covered > _FILLED else labels.votes(scores, null, far, null_far)
         anomalous = labels.with_missed(voted, far)
+        # All random points look as normal as the data: windows that are not flat have models
+        # everywhere, or structures fill the boxes.
+        self.undecided = covered > _FILLED and bool(np.mean(anomalous) < _FEW)
         threshold = labels.score_threshold(scores, anomalous, float(scores.max()), covered)
         if np.sum(scores > threshold) > 2 * np.sum(anomalous) + 5:
             threshold = thresholds.share(scores, float(np.mean(anomalous)))
@@ -111,9 +119,17 @@ def null_rows(fitted: FittedWindows) -> Floats:
     return np.asarray(stream.child("rows").generator().uniform(low, high))
 
 
-def diagnose_windows(fitted: FittedWindows, source: str) -> list[Finding]:
-    """What to know about the data and the result; source: of the threshold."""
+def diagnose_windows(fitted: FittedWindows, source: str, undecided: bool) -> list[Finding]:
+    """What to know about the data and the result; source: of the threshold; undecided: see
+    `WindowFindings`."""
     found, windows = [], fitted.windows
+    if undecided and source == "automatic":
+        found.append(Finding(
+            "windows_not_flat", "Random points are as near to the structures of the windows as the "
+            "rows are, so that only rows off all of them are flagged, hardly any; scores still "
+            "rank the others.", "Pass contamination, the share to flag; or smaller windows, in "
+            "which the structures are straight.",
+        ))  # fmt: skip
     if source == "no structure":
         found.append(Finding(
             "no_structure", "No window has a structure that stands out from chance, so that no "

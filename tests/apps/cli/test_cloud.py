@@ -238,3 +238,14 @@ def test_structures_are_classes_of_a_las_file_where_asked(scan, tmp_path, capsys
     code, _, problem = run(capsys, scan, "--classify", "--out", tmp_path / "scored.ply")
     assert code == 2
     assert "--classify is for LAS files" in problem
+
+
+@pytest.mark.slow
+def test_without_a_family_the_scan_suggests_one(scan, capsys):
+    code, printed, err = run(capsys, scan, "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(printed)
+    compared = [each["family"] for each in found["proposals"]["proposals"]]
+    assert set(compared) == {"plane", "line", "sphere", "cylinder"}
+    assert compared[0] == "plane"
+    assert {each["family"] for each in found["structures"]} == {"plane"}

@@ -186,3 +186,14 @@ def test_an_invalid_command_line_exits_with_two(extra, folder):
     with pytest.raises(SystemExit) as stopped:
         cli.main(["matches", "a.png", "b.png", *extra])
     assert stopped.value.code == 2
+
+
+@pytest.mark.slow
+def test_without_a_family_the_matches_suggest_one(folder, capsys):
+    code, printed, err = run(capsys, folder / "given.csv", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(printed)
+    names = {each["family"] for each in found["proposals"]["proposals"]}
+    assert {"homography", "fundamental", "affinity", "translation"} <= names
+    assert not names & {"essential", "rotation", "vanishing_point"}, "no cameras, no segments"
+    assert found["structures"][0]["family"] == found["proposals"]["proposals"][0]["family"]

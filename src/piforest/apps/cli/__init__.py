@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -31,6 +31,7 @@ COMMANDS = (
     "score",
     "watch",
     "serve",
+    "studio",
     "explain",
     "families",
     "sample",
@@ -51,7 +52,10 @@ exit codes:
 """
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(
+    argv: Sequence[str] | None = None, make_output: Callable[[argparse.Namespace], Output] = Output
+) -> int:
+    """Run a command and return its exit code. make_output: what prints, or keeps, the result."""
     parser = make_parser()
     given = sys.argv[1:] if argv is None else list(argv)
     args = parser.parse_args(given)
@@ -59,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     args.command_line = _without_passwords(shlex.join(["piforest", *given]))
-    output = Output(args)
+    output = make_output(args)
     try:
         _check_encoding(given)
         with _orderly_end(), warnings.catch_warnings():

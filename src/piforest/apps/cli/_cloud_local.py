@@ -41,11 +41,17 @@ def check_local(args: argparse.Namespace) -> None:
         if args.window is not None:
             raise UsageError("--window is the side of the cubes of --local: use them together.")
         return
-    for name, default in _GLOBAL.items():
+    check_not_given(args, _GLOBAL, "is of the whole scan, not of windows", "--local")
+
+
+def check_not_given(
+    args: argparse.Namespace, options: dict[str, Any], reason: str, other: str
+) -> None:
+    """Refuse options with other values than these, which do not go with the option `other`."""
+    for name, default in options.items():
         if getattr(args, name) != default:
             raise UsageError(
-                f"--{name.replace('_', '-')} is of the whole scan, not of windows: leave it out, "
-                "or leave out --local."
+                f"--{name.replace('_', '-')} {reason}: leave it out, or leave out {other}."
             )
 
 
@@ -68,6 +74,7 @@ def run_local(args: argparse.Namespace, output: Output, points: Points) -> None:
         detector.set_threshold(args.threshold)
     scores = detector.anomaly_score(points.X)
     summary = _summary(points, detector, scores, time.perf_counter() - start)
+    output.keep(args=args, points=points, local=detector, scores=scores)
     _print(output, summary)
     written = _write(args, points, scores, float(detector.threshold_))
     if written:

@@ -9,6 +9,7 @@ _KEPT = ((59, 76, 192), (170, 199, 253))
 _FLAGGED = ((247, 184, 156), (180, 4, 38))
 # Of rows without a score, of anomalies, and of normal points of no structure.
 _UNSCORED, _ANOMALY, _NO_STRUCTURE = (128, 128, 128), (200, 0, 0), (210, 210, 210)
+_GROUND, _OBJECT = (140, 86, 75), (44, 160, 44)
 # Classes of LAS: of rows of no structure, of anomalies, and those that are free for structures; the
 # point formats 0 to 5 have five bits for them.
 _UNCLASSIFIED, _NOISE, _CLASSES, _OLD_CLASSES = 1, 7, (64, 255), (13, 31)
@@ -43,6 +44,13 @@ def colours_by_structure(labels: Any, flagged: Any, scored: Any) -> dict[str, An
     rgb = palette[np.where(labels < 0, len(_PALETTE), labels % len(_PALETTE))]
     rgb[flagged] = _ANOMALY
     return _columns(rgb, scored)
+
+
+def ground_colours(is_ground: Any, known: Any) -> dict[str, Any]:
+    """The same for ground and the rest, of the rows of `known`."""
+    import numpy as np
+
+    return _columns(np.where(is_ground[:, None], _GROUND, _OBJECT), known)
 
 
 def _columns(rgb: Any, scored: Any) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._progress import tell
 from ._input import Points
 from ._options import (
     UsageError,
     auto_or_positive,
     auto_or_share,
     count,
+    file,
     names,
     option,
     positive,
@@ -51,11 +53,16 @@ def add_detector(
     it, the option is required, or another one of the group `instead`. scalable: whether columns may
     have different units."""
     group = parser.add_argument_group("detector")
-    (instead or group).add_argument(
+    instead = instead or group.add_mutually_exclusive_group(required=family is None)
+    instead.add_argument(
         "--family", type=names, metavar="NAME", default=None if family is None else [family],
-        required=family is None and instead is None,
         help="the family of structures, or several separated by commas; see `piforest families`"
         + ("" if family is None else f" (default: {_DEFAULTS.get(family, family)})"),
+    )  # fmt: skip
+    instead.add_argument(
+        "--functions", type=file, metavar="FILE",
+        help="in place of --family: a Python file, which is run, with fit(points), "
+        "residuals(X, params) and sample_size, see `piforest.families.from_functions`",
     )  # fmt: skip
     group.add_argument(
         "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
@@ -111,6 +118,12 @@ def families_from(args: argparse.Namespace) -> list[Any]:
     from ..._validation import unknown_name
     from ...families import get_family, list_families
 
+    if getattr(args, "functions", None) is not None:
+        from ._functions import family_of_file
+
+        if args.option:
+            raise UsageError("--option is of a named family; --functions has none.")
+        return [family_of_file(args.functions)]
     if args.family == ["auto"]:
         if args.option:
             raise UsageError("--option needs --family: the options of which family?")
@@ -164,7 +177,13 @@ def fit_points(
     proposals: Proposals | None = None,
 ) -> Any:
     """A detector with the given options, fitted to the points; proposals: the comparison that chose
-    the families, if none were given."""
+    the families, if none were given.
+
+    A program that runs the command again, for further outputs, puts the detector into args.fitted
+    and the scores into args.known_scores.
+    """
+    if getattr(args, "fitted", None) is not None:
+        return args.fitted if args.threshold is None else args.fitted.set_threshold(args.threshold)
     rows = slice(None) if points.fitted is None else points.fitted
     sampler, columns = "mixed", {}
     if points.quality is not None:
@@ -263,8 +282,11 @@ def _detect(
     start = time.perf_counter()
     detector = fit_points(args, families, output, points, proposals)
     known = points.fitted is None and detector.findings_.has_scores
-    scores = detector.scores_ if known else detector.anomaly_score(points.X)
+    scores = getattr(args, "known_scores", None)
+    if scores is None:
+        scores = detector.scores_ if known else detector.anomaly_score(points.X)
     detector.findings_.name_columns(points.names)
+    tell("structures")
     # The structures are part of the result, and of its time.
     assigned = assign_rows(points.X, scores <= detector.threshold_, detector.structures_)
     pieces = None

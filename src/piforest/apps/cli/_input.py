@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._progress import tell
 from ._options import names
 from ._output import Output
 
@@ -147,6 +148,7 @@ def read_points(
     from ..._validation import check_family_fits
     from ...io.tables import left_out, pick_columns, read_table
 
+    tell("reading")
     whole = read_table(args.file, **read_options(args))
     if prepare is not None:
         whole, columns = prepare(whole)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._progress import tell
 from ._cameras import CALIBRATED, given_cameras
 from ._match_pair import RATIO
 from ._options import UsageError
@@ -36,13 +37,13 @@ class _Run(NamedTuple):
     journal: Journal | None
 
 
-def run_many(args: argparse.Namespace, output: Output, families: list[Any]) -> None:
+def run_many(args: argparse.Namespace, output: Output) -> None:
     check_rows(args)
     if args.out is not None:
         args.out = with_default_suffix(args.out, "matches.csv")
     output.check_new(args.out, args.table)
     start = time.perf_counter()
-    with _prepared(args, families) as run:
+    with _prepared(args) as run:
         _check_written(args, run.file)
         output.say(f"pairs       {len(run.pairs):,} of {args.inputs[0]}")
         if args.inputs[0].is_dir():
@@ -51,6 +52,7 @@ def run_many(args: argparse.Namespace, output: Output, families: list[Any]) -> N
         written = _write(args, run, results)
         if run.journal is not None:
             run.journal.remove()
+    output.keep(args=args, pairs=results)
     _print(output, results, time.perf_counter() - start)
     if written and not output.rows_on_stdout:
         output.say("\nwrote " + ", ".join(written.values()))
@@ -59,13 +61,13 @@ def run_many(args: argparse.Namespace, output: Output, families: list[Any]) -> N
 
 
 @contextmanager
-def _prepared(args: argparse.Namespace, families: list[Any]) -> Iterator[_Run]:
+def _prepared(args: argparse.Namespace) -> Iterator[_Run]:
     """The run, with the folder of its finished pairs beside the first output."""
     from ...io.matches import open_matches
     from ...vision.folder import ImageFolder
 
     source = args.inputs[0]
-    options = _options(args, families)
+    options = pair_options(args)
     target = args.inputs[0] if args.in_place else args.out or args.table
     journal = None
     if target is not None:
@@ -90,16 +92,17 @@ def _prepared(args: argparse.Namespace, families: list[Any]) -> Iterator[_Run]:
             journal.remove_if_empty()
 
 
-def _options(args: argparse.Namespace, families: list[Any]) -> PairOptions:
+def pair_options(args: argparse.Namespace) -> PairOptions:
+    """How to examine each pair."""
     from ...vision.pairs import PairOptions
 
-    if len(families) > 1:
+    if len(args.family) > 1:
         raise UsageError("--family must be one for many pairs.")
     cameras = given_cameras(args)
     if len(cameras) > 1:
         raise UsageError("many pairs have one camera for all images: give one.")
     return PairOptions(
-        families[0].name, tuple(args.option), args.sigma, args.contamination,
+        args.family[0], tuple(args.option), args.sigma, args.contamination,
         args.false_alarm_rate,
         args.models or "auto", args.trees, bool(args.quality), args.keep, args.least, args.seed,
         cameras[0] if cameras else None,
@@ -169,6 +172,7 @@ def _examined(args: argparse.Namespace, output: Output, run: _Run) -> list[PairR
     status, results = StatusLine(output), []
     for k, each in enumerate(run_pairs(run.file, run.pairs, run.options, args.jobs, run.journal)):
         status.show(f"{k + 1:,} of {len(run.pairs):,} pairs")
+        tell("pairs", (k + 1) / len(run.pairs))
         results.append(each)
     status.clear()
     if not results:

@@ -43,6 +43,9 @@ class Output:
             text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
             _print(text, sys.stdout)
 
+    def keep(self, **found: Any) -> None:
+        """What a command found, as objects, for a program that runs it; nothing is printed."""
+
     def warn(self, message: Warning | str, *_: Any) -> None:
         """Print a warning as one line; replaces `warnings.showwarning`."""
         if not self.quiet:

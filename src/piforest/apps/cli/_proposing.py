@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from ..._progress import tell
 from ._input import Points
 from ._output import Output
 
@@ -28,6 +29,7 @@ def propose_for(
     from ...families import resolve_families
     from ...proposals.propose import propose
 
+    tell("comparing families")
     rows = points.X if points.fitted is None else points.X[points.fitted]
     stream = Stream.from_random_state(seed).child("proposals")
     proposals = propose(rows, points.names, stream, families=candidates)
@@ -41,6 +43,9 @@ def propose_if_free(
     """Print the comparison and take its best family, if none was given."""
     if points.families:
         return points, None
+    if getattr(args, "fitted", None) is not None:
+        families = [models.family for models in args.fitted.models_]
+        return points._replace(families=families), None
     points, proposals = propose_for(points, args.seed)
     say_proposals(output, proposals)
     output.say()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..._progress import tell
 from ...io.atomic import is_device, is_standard_output
 from ...io.remote import shown
 from ._options import UsageError, file, file_or_stream, page, picture
@@ -144,6 +145,8 @@ def write_outputs(
     of the table."""
     from ...io.tables import score_names, write_table
 
+    tell("writing")
+    output.keep(args=args, points=points, found=found, images=images)
     written = {
         name: shown(getattr(args, name))
         for name in _OUTPUTS

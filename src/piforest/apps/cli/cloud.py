@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ._cloud_ground import add_ground, check_ground, run_ground
 from ._cloud_local import add_local, check_local, run_local
 from ._colours import colours_by_score, colours_by_structure, las_classes
 from ._detecting import Detection, add_detector, detect_and_write, families_from
@@ -62,6 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_groups(parser)
     add_local(parser)
+    add_ground(parser)
     add_seed(parser)
     add_common(parser)
 
@@ -72,6 +74,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     args.out = with_default_suffix(args.out, args.file)
     check_outputs(args, output)
     check_local(args)
+    check_ground(args)
     if args.classify and (args.out is None or args.out.suffix.lower() not in _LAS):
         raise UsageError("--classify is for LAS files: use it with --out and a .las or .laz file.")
     if args.local and args.family == ["auto"]:
@@ -82,6 +85,8 @@ def run(args: argparse.Namespace, output: Output) -> None:
     prepare = normals.prepare if oriented else None if families or args.columns else _coordinates
     points = read_points(args, families, args.columns, prepare=prepare)
     _check_cloud(points)
+    if args.ground:
+        return run_ground(args, output, points)
     points = _thinned(points, args.voxel)
     if args.local:
         return run_local(args, output, points)
@@ -138,14 +143,14 @@ class _Normals:
         kept = ~table.missing(points)
         normals = np.full((len(table), 3), np.nan)
         if kept.sum() >= 3:
-            view = _viewpoint(table)
+            view = viewpoint_of(table)
             normals[kept] = estimate_normals(table.numbers(points)[kept], viewpoint=view)
             self.note += "" if view is None else ", towards the viewpoint of the scan"
         added = dict(zip(_NORMALS, np.ma.masked_invalid(normals).T))
         return table.with_columns(added), [*points, *_NORMALS]
 
 
-def _viewpoint(table: Table) -> list[float] | None:
+def viewpoint_of(table: Table) -> list[float] | None:
     """Where the sensor stood, if a PCD file says so; the origin is what they say by default."""
     text = getattr(getattr(table.form, "header", None), "viewpoint", "")
     try:

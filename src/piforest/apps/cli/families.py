@@ -24,11 +24,11 @@ def run(args: argparse.Namespace, output: Output) -> None:
     from ...families import get_family, list_families
 
     if args.name is not None:
-        about = _about(get_family(args.name))
+        about = about_family(get_family(args.name))
         output.say(_details(about))
         output.result(about)
         return
-    listed = [_about(get_family(name)) for name in list_families()]
+    listed = [about_family(get_family(name)) for name in list_families()]
     rows = [
         (each["name"], each["row"], str(each["sample"]), _first(each["about"])) for each in listed
     ]
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     output.result({"families": listed})
 
 
-def _about(family: Any) -> dict[str, Any]:
+def about_family(family: Any) -> dict[str, Any]:
     from dataclasses import fields, is_dataclass
 
     from ...families import layout_of

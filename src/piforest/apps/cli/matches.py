@@ -136,7 +136,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     families = families_from(args)
     _check_families(families)
     if many:
-        run_many(args, output, families)
+        run_many(args, output)
         return
     check_outputs(args, output)
     run_pair(args, output, families)

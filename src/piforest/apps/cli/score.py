@@ -12,10 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..._progress import tell
 from ...io.remote import shown
 from ._clusters import add_cluster, score_on_cluster
 from ._input import add_table, check_text_columns, missing_note, numbers_of, read_options
-from ._options import add_common, auto_or_share, file, file_or_stream
+from ._options import UsageError, add_common, auto_or_share, file, file_or_stream
 from ._output import Output, StatusLine
 from ._writing import add_rows, check_rows, dry_run_write, with_default_suffix
 
@@ -58,7 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    from ...estimators import load
+    from ...estimators import LocalPreferenceIsolationForest, load
 
     check_rows(args)
     if args.dask is None:
@@ -69,7 +70,12 @@ def run(args: argparse.Namespace, output: Output) -> int:
             )
         args.out = with_default_suffix(args.out, args.file)
         output.check_new(args.out)
-    detector = load(args.model).set_params(device=args.device, n_jobs=args.jobs, verbose=0)
+    detector = load(args.model).set_params(n_jobs=args.jobs, verbose=0)
+    local = isinstance(detector, LocalPreferenceIsolationForest)
+    if not local:
+        detector.set_params(device=args.device)
+    elif args.device != "cpu" or args.dask is not None:
+        raise UsageError(f"{args.model} holds windows: leave out --device and --dask.")
     if args.threshold != "auto":
         detector.set_threshold(args.threshold)
     # The detector gets plain arrays; columns are selected by name here.
@@ -78,15 +84,17 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.dask is not None:
         pick = partial(_columns, args, detector=detector, fitted=fitted)
         return score_on_cluster(args, output, detector, pick)
+    tell("scoring")
     start = time.perf_counter()
-    structures = getattr(detector, "structures_", None)
+    # The structures of windows end with them: rows elsewhere do not belong to them.
+    structures = None if local else getattr(detector, "structures_", None)
     with ExitStack() as stack:
         tally = _Tally(float(detector.threshold_), output, args.rows)
         writer = None
         for block, names in _blocks(args, detector, fitted):
             if tally.rows == 0 and args.out is not None:
                 writer = _open(stack, args.out, block, tally.threshold, structures is not None)
-            _score(args, detector, structures, block, names, tally, writer)
+            _score(args, output, detector, structures, block, names, tally, writer)
         tally.line.clear()
         if tally.rows == tally.skipped:
             raise ValueError(f"{args.file}: every row lacks one of {', '.join(tally.names)}.")
@@ -145,6 +153,7 @@ def _open(stack: ExitStack, out: Any, block: Table, threshold: float, assigned: 
 
 def _score(
     args: argparse.Namespace,
+    output: Output,
     detector: Any,
     structures: Any,
     block: Table,
@@ -167,6 +176,17 @@ def _score(
     tally.source = block.source
     tally.add(names, X, scores, assigned, block.rows[scored], len(block))
     tally.show(block.total)
+    if block.total:
+        tell("scoring", tally.rows / block.total)
+    output.keep(
+        args=args,
+        detector=detector,
+        block=block,
+        scored=scored,
+        X=X,
+        scores=scores,
+        assigned=assigned,
+    )
     if writer is not None:
         tally.score_names = list(score_names(block, 2 if assigned is None else 4))
         writer.write(with_scores(block, scores, tally.threshold, scored, assigned))

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..._progress import tell
 from ._detecting import diagnosis_of, families_from, say_diagnosis
 from ._input import add_table, numbers_of, read_options
 from ._options import (
@@ -128,6 +129,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         random_state=args.seed,
         verbose=output.verbose,
     )
+    output.keep(args=args, series=found, table=whole, used=used)
     shown = [str(cell) for cell in whole.columns[args.time][used].tolist()]
     summary = _summary(args, found, shown, len(used) - len(shown), time.perf_counter() - start)
     _print(output, summary)
@@ -154,6 +156,7 @@ def _read(args: argparse.Namespace) -> tuple[Table, Table, list[str], Any]:
     from ...io.tables import read_table
     from ...io.tables.columns import of_earlier_run
 
+    tell("reading")
     whole = read_table(args.file, **read_options(args))
     whole.check_names([args.time])
     args.dates = args.dates or "seconds"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
-from typing import Any
 
 from ._options import UsageError, count, file, jobs
 from ._output import Output
+from ._serving import add_address, allowed_hosts, listen, shown_address
 
 HELP = "score rows over HTTP with a saved model"
 DESCRIPTION = (
@@ -16,23 +16,11 @@ DESCRIPTION = (
     "or Arrow and returns their scores. Only this machine can reach it, unless --host says "
     "otherwise, and every request needs the token that is printed. Ctrl-C ends it."
 )
-_LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=file, metavar="MODEL", help="the model, a .pif file")
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS",
-        help="the address to listen on; 0.0.0.0 for all networks (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--port", type=_port, default=8000, metavar="N",
-        help="the port, 0 for any free one (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME",
-        help="a further name that requests may address the server by; may be repeated",
-    )  # fmt: skip
+    add_address(parser, 8000)
     token = parser.add_mutually_exclusive_group()
     token.add_argument(
         "--token", default=os.environ.get("PIFOREST_TOKEN"), metavar="TEXT",
@@ -71,14 +59,13 @@ def run(args: argparse.Namespace, output: Output) -> int:
     detector = load(args.model)
     detector.n_jobs = args.jobs
     token = None if args.no_token else args.token or secrets.token_urlsafe(24)
-    limits = Limits(token, _hosts(args), args.max_rows, args.max_bytes)
+    limits = Limits(token, allowed_hosts(args), args.max_rows, args.max_bytes)
     app = make_app(detector, args.model.name, limits, concurrent=os.cpu_count() or 1)
-    listening = _listen(args.host, args.port)
+    listening = listen(args.host, args.port)
     with listening:
         port = listening.getsockname()[1]
-        shown = f"[{args.host}]" if ":" in args.host else args.host
         output.say(f"model       {args.model}")
-        output.say(f"address     http://{shown}:{port}/" + (f"?token={token}" if token else ""))
+        output.say(f"address     {shown_address(args.host, port, token)}")
         if token is None:
             output.warn("there is no token: whoever can connect can score.")
         config = uvicorn.Config(
@@ -86,27 +73,3 @@ def run(args: argparse.Namespace, output: Output) -> int:
         )
         uvicorn.Server(config).run(sockets=[listening])
     return 0
-
-
-def _listen(host: str, port: int) -> Any:
-    """A socket that listens, or one clear line."""
-    import socket
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=128)
-    except OSError as error:
-        raise OSError(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
-
-
-def _hosts(args: argparse.Namespace) -> tuple[str, ...]:
-    """Names that requests may use; any, if the server listens on other networks."""
-    if args.host in _LOCAL:
-        return (*_LOCAL, *args.allow_host)
-    return (args.host, *_LOCAL, *args.allow_host) if args.allow_host else ()
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} must be an integer from 0 to 65535")
-    return int(text)

@@ -51,6 +51,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     output.say(f"points      {len(points.X):,} in columns {', '.join(points.names)} of "
                f"{about['source']}")  # fmt: skip
     points, proposals = propose_for(points, args.seed, candidates)
+    output.keep(args=args, points=points, proposals=proposals)
     say_proposals(output, proposals)
     if args.draw is not None:
         _draw(args.draw, points, proposals, args.seed)

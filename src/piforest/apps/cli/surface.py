@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..._progress import tell
 from ._detecting import diagnosis_of, families_from, say_diagnosis
 from ._options import (
     UsageError,
@@ -91,6 +92,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     _check_outputs(args, output)
     families = families_from(args)
     start = time.perf_counter()
+    tell("reading")
     values = read_map(args.file, zero=args.zero)
     found = inspect_surface(
         values,
@@ -105,6 +107,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         random_state=args.seed,
         verbose=output.verbose,
     )
+    output.keep(args=args, surface=found)
     summary = _summary(args.file, found, time.perf_counter() - start)
     _print(output, summary)
     written = _write(args, found, summary)

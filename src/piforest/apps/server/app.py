@@ -99,7 +99,7 @@ def make_app(detector: Any, name: str, limits: Limits, concurrent: int = 1) -> A
         wanted = ARROW if ARROW in request.headers.get("accept", "") else JSON
         return Response(write_scores(scores, model.threshold, wanted), media_type=wanted)
 
-    return Guard(app, limits, metrics)
+    return Guard(app, limits, metrics.count_request)
 
 
 class _Model:

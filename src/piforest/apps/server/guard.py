@@ -8,11 +8,11 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from .limits import Limits
-from .metrics import Metrics
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -26,7 +26,6 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
-_POLICY = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 
 class Refused(Exception):
@@ -38,10 +37,18 @@ class Refused(Exception):
 
 
 class Guard:
-    """Refuses requests before the application sees them, and counts all."""
+    """Refuses requests before the application sees them, and counts all.
 
-    def __init__(self, app: App, limits: Limits, metrics: Metrics) -> None:
-        self.app, self.limits, self.metrics = app, limits, metrics
+    count(path of the route, status): called for every answer.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        limits: Limits,
+        count: Callable[[str, int], None] = lambda path, status: None,
+    ) -> None:
+        self.app, self.limits, self.count = app, limits, count
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -50,15 +57,25 @@ class Guard:
         if scope["type"] != "http":  # no other protocol is spoken here
             await send({"type": "websocket.close", "code": 1008})
             return
-        answer = _Answer(send)
+        answer = _Answer(send, self._headers(scope))
         try:
             self._check(scope)
-            await self.app(scope, self._bounded(receive), answer)
+            most = self.limits.bytes_of(scope["path"])
+            await self.app(scope, _bounded(receive, most), answer)
         except Refused as refused:
             if not answer.status:
                 await refuse(answer, refused)
         route = getattr(scope.get("route"), "path", "other")
-        self.metrics.count_request(route, answer.status)
+        self.count(route, answer.status)
+
+    def _headers(self, scope: Message) -> list[tuple[bytes, bytes]]:
+        """What every answer has; the cookie, if the token came in the address."""
+        headers = [*_HEADERS, (b"content-security-policy", self.limits.policy.encode())]
+        token, cookie = self.limits.token, self.limits.cookie
+        if token is not None and cookie is not None and _same(_token_in_address(scope), token):
+            value = f"{cookie}={token}; HttpOnly; SameSite=Strict; Path=/"
+            headers.append((b"set-cookie", value.encode()))
+        return headers
 
     def _check(self, scope: Message) -> None:
         headers = {
@@ -73,60 +90,74 @@ class Guard:
         if not self._knows_token(scope, headers):
             raise Refused(
                 401,
-                "the token is missing or wrong; it is in the address that piforest "
-                "serve printed: send it as 'Authorization: Bearer TOKEN' or ?token=TOKEN.",
+                f"the token is missing or wrong; it is in the address that {self.limits.command} "
+                "printed: send it as 'Authorization: Bearer TOKEN' or ?token=TOKEN.",
             )
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self.limits.max_bytes:
-            raise self._too_large()
+        most = self.limits.bytes_of(scope["path"])
+        if not length.isdecimal() or int(length) > most:
+            raise _too_large(most)
 
     def _knows_token(self, scope: Message, headers: dict[str, str]) -> bool:
         expected = self.limits.token
         if expected is None or scope["path"] in OPEN_PATHS:
             return True
-        kind, _, sent = headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer":
-            query = scope.get("query_string", b"").decode("latin-1")
-            sent = parse_qs(query).get("token", [""])[0]
-        return hmac.compare_digest(sent.encode(), expected.encode())
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        sent = [bearer if kind.lower() == "bearer" else _token_in_address(scope)]
+        if self.limits.cookie is not None:
+            sent.append(_cookie(headers.get("cookie", ""), self.limits.cookie))
+        return any(_same(each, expected) for each in sent)
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """`receive` that refuses a body whose length was not given and is too large."""
-        read = 0
 
-        async def bounded() -> Message:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > self.limits.max_bytes:
-                raise self._too_large()
-            return message
+def _same(sent: str, expected: str) -> bool:
+    """Compared in constant time."""
+    return hmac.compare_digest(sent.encode(), expected.encode())
 
-        return bounded
 
-    def _too_large(self) -> Refused:
-        return Refused(
-            413,
-            f"the body must have at most {self.limits.max_bytes:,} bytes; send fewer rows at once.",
-        )
+def _token_in_address(scope: Message) -> str:
+    query = scope.get("query_string", b"").decode("latin-1")
+    return str(parse_qs(query).get("token", [""])[0])
+
+
+def _cookie(header: str, name: str) -> str:
+    try:
+        found: Any = SimpleCookie(header).get(name)
+    except CookieError:
+        return ""
+    return "" if found is None else str(found.value)
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
+    """`receive` that refuses a body whose length was not given and is too large."""
+    read = 0
+
+    async def bounded() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > most:
+            raise _too_large(most)
+        return message
+
+    return bounded
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, f"the body must have at most {most:,} bytes; send less at once.")
 
 
 class _Answer:
     """`send` that adds headers to every answer and remembers its status; 0: none was sent."""
 
-    def __init__(self, send: Send) -> None:
-        self.send, self.status = send, 0
+    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+        self.send, self.headers, self.status = send, headers, 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             given = {name for name, _ in message.get("headers", [])}
-            policy = (
-                []
-                if b"content-security-policy" in given
-                else [(b"content-security-policy", _POLICY)]
-            )
-            message = {**message, "headers": [*message.get("headers", []), *_HEADERS, *policy]}
+            added = [(name, value) for name, value in self.headers if name not in given]
+            message = {**message, "headers": [*message.get("headers", []), *added]}
         await self.send(message)
 
 

@@ -13,7 +13,7 @@ from ..._tensors import is_tensor
 from ..._validation import check_tensor
 from ...bands import Bands, BandTable
 from ...fitted import FittedEmbedding, FittedForest
-from ...forest import PooledForest
+from ...forest import FlatForest, PooledForest
 from ...ladder import Ladder
 from ...membership import SampleMembership
 from ...models import ModelSet
@@ -65,6 +65,7 @@ class TorchEngine(LocalEngine):
         return (models.rows_of(X[start : start + _EMBEDDED_ROWS]) for start in starts)
 
     def grow(self, plan: ForestPlan) -> tuple[PooledForest, Floats]:
+        assert isinstance(plan.trees, FlatForest)  # others are computed on the CPU only
         with self.progress.stage(f"distances and trees on {self.device}"):
             scorer = self._new_scorer(plan.metric.name, plan.embedding)
             grown = scorer.grow_pool(plan.rows, plan.trees, plan.stream, plan.n_trees)
@@ -81,6 +82,7 @@ class TorchEngine(LocalEngine):
     def scorer(self, fitted: FittedForest) -> Scorer:
         """The fitted model on the device; it is copied there once."""
         forest = fitted.forest
+        assert isinstance(forest, PooledForest)
         with _LOCK:
             scorer = _SCORERS.get(forest)
             if scorer is None or scorer.device != self.device:

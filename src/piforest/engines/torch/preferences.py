@@ -16,10 +16,12 @@ from ...models import ModelSet
 from ...protocols import Floats, Kernel
 from ._memory import explain_out_of_memory, to_device
 from .random import mix, unsigned_order
-from .residuals import DeviceModels
+from .residuals import DeviceModels, compiled
 
 # Matrix products of bytes need a multiple of this many columns.
 ALIGNED = 16
+# Up to this many columns, sums of squares are not compiled.
+_FEW_COLUMNS = 2048
 # Entries of a table that are set at once: 8 bytes each for their places.
 _FILLED = 2**25
 
@@ -97,9 +99,17 @@ class DevicePreferences:
 
 def square_sums(P: Any) -> Any:
     """(r,) exact sums of squares, as float64."""
-    # A byte squared fits into 16 bits. Not compiled: a first call would wait for it.
-    wide = P.to(torch.int16)
+    # Compiled, it needs no table of squares; for few models a first call would wait for longer than
+    # that table takes.
+    return _compiled_sums(P) if P.shape[1] > _FEW_COLUMNS else _square_sums(P)
+
+
+def _square_sums(P: Any) -> Any:
+    wide = P.to(torch.int32)
     return (wide * wide).sum(dim=1, dtype=torch.int64).to(torch.float64)
+
+
+_compiled_sums = compiled(_square_sums)
 
 
 class _Part:

@@ -1,0 +1,178 @@
+"""The columns of a table as a page shows them: roles, missing values, steps. Runs in a helper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...io.tables import Table, left_out, pick_columns, read_blocks
+from ...protocols import Floats
+from ...report.columns import as_text, unmasked
+
+# Rows that are looked at, shown in the preview, and cells that are an example of a column.
+_MOST_ROWS, _PREVIEW, _SAMPLE = 50_000, 20, 5
+# Columns that are described; of more, the first ones.
+_MOST_COLUMNS = 200
+# Columns whose ranges differ by more than this factor are likely to have different units.
+_FACTOR = 30.0
+_LONGEST = 60
+
+
+def describe(path: str, kind: str, roles: dict[str, str]) -> dict[str, Any]:
+    """The columns, a preview and what to know. kind: of the project; roles: chosen ones."""
+    whole, ended = _beginning(path)
+    if not len(whole):
+        raise ValueError(f"{whole.source} has no rows.")
+    names = whole.names[:_MOST_COLUMNS]
+    table = whole.select(names)
+    picked, reasons, problem = _picked(table, kind)
+    described = [_column(table, name) for name in names]
+    for each in described:
+        role, reason = _role(each, picked, reasons, kind)
+        each["role"] = roles.get(each["name"], role)
+        each["reason"] = "chosen" if each["name"] in roles else reason
+    return {
+        "rows": len(table) if ended else whole.total,
+        "looked_at": len(table),
+        "columns": described,
+        "preview": [[_cell(table, name, k) for name in names] for k in range(_shown(table))],
+        "findings": [*problem, *_findings(whole, described, ended)],
+    }
+
+
+def _beginning(path: str) -> tuple[Table, bool]:
+    """The first rows of a file, and whether they are all: a look at a large file must be quick."""
+    parts: list[Table] = []
+    for block in read_blocks(path, _MOST_ROWS):
+        if sum(map(len, parts)) >= _MOST_ROWS:
+            return _joined(parts), False
+        parts.append(block)
+    return _joined(parts), True
+
+
+def _joined(parts: list[Table]) -> Table:
+    if len(parts) == 1:
+        return parts[0]
+    columns = {
+        name: np.ma.concatenate([part.columns[name] for part in parts])  # type: ignore[no-untyped-call]
+        if any(np.ma.isMaskedArray(part.columns[name]) for part in parts)  # type: ignore[no-untyped-call]
+        else np.concatenate([part.columns[name] for part in parts])
+        for name in parts[0].names
+    }
+    return replace(parts[0], columns=columns)
+
+
+def _shown(table: Table) -> int:
+    return min(_PREVIEW, len(table))
+
+
+def _picked(table: Table, kind: str) -> tuple[list[str], dict[str, str], list[dict[str, Any]]]:
+    """The columns that a command would take, why not the others, and why none if there is none."""
+    pair = ["x1", "y1", "x2", "y2"]
+    try:
+        picked = pair if set(pair) <= set(table.numeric()) else pick_columns(table, None, [])
+    except ValueError as error:
+        return [], {}, [{"code": "no_columns", "text": str(error),
+                         "way_out": "Choose another file, or correct the columns."}]  # fmt: skip
+    return picked, left_out(table, picked), []
+
+
+def _column(table: Table, name: str) -> dict[str, Any]:
+    from ...io.tables.dates import is_date_column
+
+    values = table.columns[name]
+    numbers = _numbers(table, name)
+    kind = "date" if is_date_column(table, name) else "text" if numbers is None else "number"
+    cells = as_text(unmasked(values))
+    empty = sum(not cell.strip() for cell in cells)
+    found: dict[str, Any] = {
+        "name": name, "type": kind, "missing": empty, "distinct": len(set(cells)), "step": None,
+        "low": None, "high": None,
+        "sample": [cell[:_LONGEST] for cell in cells[:_SAMPLE]],
+    }  # fmt: skip
+    if numbers is not None:
+        lost = np.isnan(numbers)
+        found["missing"] = int(lost.sum())
+        known = numbers[~lost]
+        if len(known):
+            found |= {"low": float(known.min()), "high": float(known.max()), "step": _step(known)}
+            found["distinct"] = len(np.unique(known))
+    return found
+
+
+def _numbers(table: Table, name: str) -> Floats | None:
+    try:
+        found: Floats = table.numbers([name])[:, 0]
+    except ValueError:
+        return None
+    return None if np.isnan(found).all() else found
+
+
+def _step(values: Floats) -> float | None:
+    """The step that values are rounded to, None if there is none."""
+    from ...resolution import step_of
+
+    step = float(step_of(values))
+    return step if step > 0 else None
+
+
+def _cell(table: Table, name: str, row: int) -> str:
+    return as_text(unmasked(table.columns[name][row : row + 1]))[0][:_LONGEST]
+
+
+def _role(
+    column: dict[str, Any], picked: list[str], reasons: dict[str, str], kind: str
+) -> tuple[str, str]:
+    """The role that a column has unless it is chosen, and why."""
+    name = column["name"]
+    if kind == "series" and (column["type"] == "date" or name.lower() in _TIMES):
+        return "time", "its name, or its dates"
+    if name in picked:
+        return "coordinate", "a number"
+    return "ignore", reasons.get(name, "not used")
+
+
+_TIMES = ("time", "t", "date", "datetime", "timestamp", "seconds", "minutes", "hours", "days")
+
+
+def _findings(table: Table, columns: list[dict[str, Any]], ended: bool) -> list[dict[str, Any]]:
+    """What to know before a run: missing numbers, units, rounding, columns that are not shown."""
+    used = [each for each in columns if each["role"] in ("coordinate", "target")]
+    found = []
+    lacking = [each["name"] for each in used if each["missing"]]
+    if lacking:
+        found.append({
+            "code": "missing", "text": f"Numbers are missing in {', '.join(lacking[:4])}.",
+            "way_out": "Skip such rows: they stay in the output without a score.",
+            "action": {"label": "Skip rows that lack a number", "settings": {"missing": "skip"}},
+        })  # fmt: skip
+    ranges = {each["name"]: each["high"] - each["low"] for each in used if each["high"] is not None}
+    wide = max(ranges, key=ranges.__getitem__, default="")
+    narrow = min((n for n in ranges if ranges[n] > 0), key=ranges.__getitem__, default="")
+    if wide and narrow and ranges[wide] > _FACTOR * ranges[narrow]:
+        found.append({
+            "code": "units_differ",
+            "text": f"{wide} varies {ranges[wide] / ranges[narrow]:.3g} times as much as {narrow}.",
+            "way_out": "If their units differ, scale the columns.",
+            "action": {"label": "Scale columns", "settings": {"scale_columns": True}},
+        })  # fmt: skip
+    rounded = [f"{each['name']} to {each['step']:.3g}" for each in used if each["step"]]
+    if rounded:
+        found.append({
+            "code": "rounded_columns", "text": f"Values are rounded: {', '.join(rounded[:4])}.",
+            "way_out": "Use values with more digits if there are any.",
+        })  # fmt: skip
+    if not ended:
+        found.append({
+            "code": "many_rows", "text": f"The first {len(table):,} rows were looked at.",
+            "way_out": "A run reads all of them.",
+        })  # fmt: skip
+    if len(table.names) > _MOST_COLUMNS:
+        found.append({
+            "code": "many_columns",
+            "text": f"The first {_MOST_COLUMNS} of {len(table.names):,} columns are shown.",
+            "way_out": "Columns that are not shown are used as the command chooses.",
+        })  # fmt: skip
+    return found

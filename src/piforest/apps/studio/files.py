@@ -1,0 +1,150 @@
+"""Files to take away, made when they are first asked for. Runs in a helper.
+
+The command of the job runs again with one more output and with its fitted detector, so that the
+files are those that the command writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...io.tables import Table, read_table, write_table
+from ..server.guard import Refused
+from .commands import MODEL, with_threshold
+from .explaining import load_model
+from .results import ALL_SCORES
+from .running import execute
+
+# The option that writes a file, by its name.
+_TABLES = ("csv", "parquet", "xlsx", "jsonl", "ply", "pcd", "las", "laz")
+_FLAGS = {
+    **{f"rows.{suffix}": "--out" for suffix in _TABLES},
+    "report.html": "--report", "surfaces.json": "--surfaces", MODEL: "--model",
+    "picture.png": "--plot", "picture.svg": "--plot",
+}  # fmt: skip
+# What commands in windows, and of many pairs, write themselves.
+_WRITTEN = frozenset({
+    *_FLAGS, "runs.csv", "defects.csv", "scores.npy", "pairs.csv", "filtered.db",
+    "filtered.sqlite", "filtered.h5", "filtered.hdf5",
+}) - {MODEL}  # fmt: skip
+_FORMULA = re.compile(r"\s*[=+\-@]")
+_NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[.,]?([eE][+-]?\d+)?\s*")
+
+
+def make(folder: str, name: str, threshold: float | None, code: bool) -> str:
+    """Write a file of a job, unless it is there; its path."""
+    job = Path(folder)
+    place = job / "files" / ("own" if threshold is None else threshold.hex())
+    target = place / name
+    if target.exists():
+        return str(target)
+    if name in _WRITTEN and (job / "run" / name).is_file():
+        return _copied(job / "run" / name, target, threshold)
+    if name not in _FLAGS:
+        raise Refused(404, f"there is no file {name!r}; files: {', '.join(_FLAGS)}.")
+    spec = json.loads((job / "job.json").read_text())
+    _prepare(place, job / "run", name)
+    words = [each for each in spec["argv"] if not each.startswith("--model=")]
+    if spec["argv"][0] == "score":
+        words = list(spec["argv"])
+    words += [f"{_flag(words[0], name)}={name}", "--force"]
+    words = with_threshold(words, threshold)
+    error = _run_again(job, words, place, code)
+    if error is not None:
+        raise Refused(422, error)
+    if name == "rows.csv":
+        escape_formulas(target)
+    return str(target)
+
+
+def _copied(source: Path, target: Path, threshold: float | None) -> str:
+    """A file that the command has written."""
+    if threshold is not None:
+        raise Refused(422, f"{source.name} has the threshold of its run; run again for another.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    if source.suffix == ".csv":
+        escape_formulas(target)
+    return str(target)
+
+
+def _flag(command: str, name: str) -> str:
+    flag = _FLAGS[name]
+    if command == "matches" and flag == "--plot":
+        return "--draw"
+    known = {"detect": ("--out", "--report", "--model", "--plot"),
+             "matches": ("--out", "--report", "--model"),
+             "cloud": ("--out", "--report", "--model", "--plot", "--surfaces"),
+             "score": ("--out",)}.get(command, ())  # fmt: skip
+    if flag not in known:
+        raise Refused(404, f"a result of `piforest {command}` has no {name}.")
+    return flag
+
+
+def _prepare(place: Path, run: Path, name: str) -> None:
+    """A folder with links to the inputs, in which the command runs again."""
+    place.mkdir(parents=True, exist_ok=True)
+    for each in run.iterdir():
+        link = place / each.name
+        if each.name != name and not link.exists():
+            link.symlink_to(each.resolve())
+
+
+def _run_again(job: Path, words: list[str], place: Path, code: bool) -> str | None:
+    """Run the command with the detector of the job; the error in words, or None."""
+    if words[0] == "score":
+        return execute(words, place)[1]
+    detector = load_model(str(job), code)
+    scores = np.load(job / ALL_SCORES)
+    chosen = (detector.threshold_, detector.threshold_source_)
+
+    def fitted(args: argparse.Namespace) -> None:
+        args.fitted, args.known_scores = detector, scores
+
+    try:
+        return execute(words, place, fitted)[1]
+    finally:  # it stays in memory for the next file
+        detector.threshold_, detector.threshold_source_ = chosen
+
+
+def escape_formulas(path: Path) -> None:
+    """Put an apostrophe before text that a spreadsheet would run as a formula; numbers stay."""
+    table = read_table(path)
+    columns = {}
+    for name, values in table.columns.items():
+        texts = values.dtype.kind in "OUS"
+        columns[harmless(name)] = _harmless(values) if texts else values
+    if list(columns) == table.names and all(
+        columns[name] is table.columns[name] for name in columns
+    ):
+        return
+    write_table(path, _with(table, columns))
+
+
+def _with(table: Table, columns: dict[str, Any]) -> Table:
+    return replace(table, columns=columns)
+
+
+def _harmless(values: Any) -> Any:
+    """The same array if nothing in it looks like a formula."""
+    cells = values.tolist()
+    found = [harmless(cell) if isinstance(cell, str) else cell for cell in cells]
+    if found == cells:
+        return values
+    changed = np.empty(len(cells), object)
+    changed[:] = found
+    return changed
+
+
+def harmless(text: str) -> str:
+    """As in the downloads of the report."""
+    is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text

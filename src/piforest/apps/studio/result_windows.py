@@ -1,0 +1,124 @@
+"""The results of detectors in windows, and of many pairs of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...protocols import Floats
+from ...report.content import most_telling
+from .arrays import Arrays
+from .results import MOST_ROWS, write_columns, write_scores
+from .running import Keeper
+
+# A map is shown with at most this many pixels on its longer side.
+_LONGEST = 1500
+
+
+def of_windows(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+    """Of a map, a series, or a scan in windows."""
+    if "surface" in keeper.found:
+        return _of_map(arrays, keeper)
+    if "series" in keeper.found:
+        return _of_series(arrays, keeper)
+    return _of_local(arrays, keeper)
+
+
+def _of_map(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+    found, summary = keeper.found["surface"], keeper.summary
+    step = max(1, -(-max(found.values.shape) // _LONGEST))
+    for name, values in (("map:values", found.values), ("map:scores", found.scores)):
+        arrays.write(name, values[::step, ::step].astype(np.float32))
+    scored = found.scores[np.isfinite(found.scores)]
+    defects = summary["defects"]
+    several = "" if len(defects) == 1 else "s"
+    return {
+        "headline": f"{len(defects):,} defect{several}: {summary['flagged_pixels']:,} pixels are "
+        "off the smooth surface around them.",
+        "total": int(scored.size), "shown": int(scored.size), "noun": "pixels",
+        "view": {"mode": "map", "width": summary["width"], "height": summary["height"],
+                 "step": step, "low": _low(found.values), "high": _high(found.values)},
+        "defects": defects, "structures": [],
+        "thresholds": _thresholds(scored, summary["threshold"]), "false_alarms": None,
+        "columns": [], "images": 0, "unit": "", "derived": [],
+    }  # fmt: skip
+
+
+def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+    found, summary, used = (
+        keeper.found["series"], keeper.summary, keeper.found["used"]
+    )  # fmt: skip
+    table = keeper.found["table"]
+    shown = most_telling(found.scores, MOST_ROWS)
+    columns = {name: each[used][shown] for name, each in table.columns.items()}
+    write_columns(arrays, columns)
+    arrays.write("time", found.times[shown])
+    rows = np.flatnonzero(used) + table.first_row
+    write_scores(arrays, found.scores[shown], rows[shown], None, shown)
+    runs = [{**each, "first": int(rows[run.first]), "last": int(rows[run.last])}
+            for each, run in zip(summary["runs"], found.runs)]  # fmt: skip
+    several = "" if len(runs) == 1 else "s"
+    return {
+        "headline": f"{len(runs):,} anomalous stretch{'es' if several else ''}: "
+        f"{summary['anomalies']:,} of {summary['rows']:,} rows.",
+        "total": len(found.scores), "shown": len(shown), "noun": "rows",
+        "view": {"mode": "series", "time": summary["time"], "channels": summary["channels"],
+                 "gaps": [int(rows[each]) for each in found.gaps]},
+        "columns": list(columns), "runs": runs, "structures": [], "derived": [],
+        "thresholds": _thresholds(found.scores, summary["threshold"]), "false_alarms": None,
+        "images": 0, "unit": "",
+    }  # fmt: skip
+
+
+def _of_local(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+    points, scores, summary = keeper.found["points"], keeper.found["scores"], keeper.summary
+    shown = most_telling(scores, MOST_ROWS)
+    whole = points.complete()
+    write_columns(arrays, {name: each[shown] for name, each in whole.columns.items()})
+    for k in range(points.X.shape[1]):
+        arrays.write(f"point:{k}", points.X[shown, k])
+    write_scores(arrays, scores[shown], points.rows[shown], None, shown)
+    names = whole.names
+    return {
+        "headline": f"{summary['anomalies']:,} of {summary['points']:,} points are off the smooth "
+        "surface around them.",
+        "total": len(scores), "shown": len(shown), "noun": "points",
+        "columns": names, "points": points.names, "derived": [], "structures": [],
+        "view": {"mode": "3d", "places": [names.index(each) for each in points.names[:3]],
+                 "opening": [names.index(each) for each in points.names[:3]],
+                 "equal": True, "law": False, "low": points.X.min(axis=0).tolist(),
+                 "high": points.X.max(axis=0).tolist()},
+        "thresholds": _thresholds(scores, summary["threshold"]), "false_alarms": None,
+        "images": 0, "unit": "",
+    }  # fmt: skip
+
+
+def of_pairs(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+    """Of many pairs of images: a table of them."""
+    results = keeper.found["pairs"]
+    matches = sum(len(each.kept) for each in results)
+    kept = sum(int(each.kept.sum()) for each in results)
+    arrays.write("kept", np.array([each.kept.sum() for each in results], np.int32))
+    return {
+        "headline": f"{matches - kept:,} of {matches:,} matches in {len(results):,} pairs follow "
+        "no motion.",
+        "total": len(results), "shown": len(results), "noun": "pairs",
+        "view": {"mode": "pairs"}, "pairs": keeper.summary["pairs"], "structures": [],
+        "thresholds": None, "false_alarms": None, "columns": [], "images": 0, "unit": "",
+        "derived": [],
+    }  # fmt: skip
+
+
+def _thresholds(scores: Floats, threshold: float) -> dict[str, Any] | None:
+    from ...report.payload import threshold_table
+
+    return threshold_table(scores, threshold) if len(scores) else None
+
+
+def _low(values: Floats) -> float | None:
+    return float(np.nanpercentile(values, 1)) if np.isfinite(values).any() else None
+
+
+def _high(values: Floats) -> float | None:
+    return float(np.nanpercentile(values, 99)) if np.isfinite(values).any() else None

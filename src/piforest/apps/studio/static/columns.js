@@ -1,0 +1,101 @@
+// Columns and their roles; for images, the keypoints.
+
+import { button, element } from "../web/dom.js";
+import { short, whole } from "../web/format.js";
+import { get, patch } from "./api.js";
+import { banner, card, note, say, select, table, trying } from "./ui.js";
+
+const ROLES = {
+  coordinate: "coordinate", target: "target", group: "group", quality: "quality", time: "time", ignore: "ignore",
+};
+const ROLES_TEXT = "Coordinates are what structures are looked for in. A target is explained by the coordinates. A group is judged by itself. "
+  + "Quality says which rows to trust first. Time makes the table a series. Ignored columns stay in the output.";
+
+// Changes settings of the project; what is equal to its default is left out.
+export async function saveSettings(project, change) {
+  const settings = { ...project.settings, ...change };
+  for (const [name, value] of Object.entries(settings)) if (value === null || value === "auto") delete settings[name];
+  Object.assign(project, await patch(`/projects/${project.id}`, { settings }));
+}
+
+function rangeText(each) {
+  return each.low === null ? `${whole(each.distinct)} different` : `${short(each.low)} to ${short(each.high)}`;
+}
+
+function rolesTable(project, found) {
+  const roles = Object.fromEntries(found.columns.map((each) => [each.name, each.role]));
+  const change = (name, role) => trying(async () => {
+    roles[name] = role;
+    // One column is the target, the group, the quality or the time: the last one chosen.
+    if (role !== "coordinate" && role !== "ignore") {
+      for (const other of Object.keys(roles)) {
+        if (other !== name && roles[other] === role) roles[other] = role === "target" ? "coordinate" : "ignore";
+      }
+    }
+    await saveSettings(project, { roles });
+    for (const control of document.querySelectorAll("[data-role]")) control.value = roles[control.dataset.role];
+    say(`${name}: ${ROLES[role]}.`);
+  });
+  const rows = found.columns.map((each) => [
+    element("b", {}, each.name),
+    select(Object.entries(ROLES), each.role, (role) => change(each.name, role), { "data-role": each.name, "aria-label": `Role of ${each.name}`, title: each.reason }),
+    each.type, rangeText(each), each.missing ? whole(each.missing) : "none", each.step ? short(each.step, 3) : "none",
+    element("span", { class: "code" }, each.sample.slice(0, 3).join(", ")),
+  ]);
+  return card("Columns", note(ROLES_TEXT), table("Columns and their roles", ["Column", "Role", "Type", "Values", "Missing", "Rounded to", "First values"], rows, [4, 5]));
+}
+
+function previewTable(found) {
+  return card(`Preview of ${whole(found.rows)} rows`,
+    table("First rows", found.columns.map((each) => each.name), found.preview.slice(0, 12)));
+}
+
+// An image with its keypoints over it.
+function imageFigure(project, which, image, keypoints) {
+  const picture = element("img", { src: `/api/projects/${project.id}/images/${which}`, alt: `Image ${which + 1}: ${project.sources[which]?.name ?? ""}` });
+  const canvas = element("canvas", { class: "over-image", "aria-hidden": "true" });
+  const figure = element("figure", {}, element("div", { class: "stacked" }, picture, canvas), element("figcaption", {},
+    `${project.sources[which]?.name ?? "Image"}: ${whole(image.width)} × ${whole(image.height)} pixels${keypoints ? `, ${whole(keypoints.length)} keypoints` : ""}.`));
+  picture.addEventListener("load", () => {
+    Object.assign(canvas, { width: picture.clientWidth * 2, height: picture.clientHeight * 2 });
+    const pen = canvas.getContext("2d");
+    pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue("--flagged");
+    pen.lineWidth = 2;
+    for (const [x, y] of keypoints ?? []) {
+      pen.beginPath();
+      pen.arc((x / image.width) * canvas.width, (y / image.height) * canvas.height, 4, 0, 7);
+      pen.stroke();
+    }
+  });
+  return figure;
+}
+
+function imagesCard(project, found) {
+  const figures = found.images.map((image, k) => imageFigure(project, k, image, found.keypoints?.[k]));
+  const text = found.images.length > 1
+    ? "Keypoints are the places that are looked for in the other image. Places that were matched wrongly follow no motion."
+    : "Each pixel is a row: its place and its value. What is off the smooth surface around it is anomalous.";
+  return card(found.images.length > 1 ? "Images" : "Map", note(text), element("div", { class: "figures" }, ...figures));
+}
+
+export async function columnsPage({ page, project }) {
+  page.append(element("h1", {}, project.name), note("Looking at the file …"));
+  if (project.kind === "pairs") {
+    page.lastChild.replaceWith(card("Image pairs", note("Each pair of images of the database is judged by itself.")), nextButton(project));
+    return;
+  }
+  const found = await get(`/projects/${project.id}/columns`);
+  page.lastChild.remove();
+  if (found.findings?.length) {
+    page.append(banner("To know before you run it", found.findings, (action) => trying(async () => {
+      await saveSettings(project, action.settings);
+      say(`${action.label}: set.`);
+    })));
+  }
+  if (found.columns) page.append(rolesTable(project, found), previewTable(found));
+  if (found.images) page.append(imagesCard(project, found));
+  page.append(nextButton(project));
+}
+
+const nextButton = (project) => element("p", { class: "next" },
+  button("Next: family", () => { location.hash = `#/p/${project.id}/family`; }, { class: "primary" }));

@@ -1,0 +1,63 @@
+// New files, scored with the model of a run.
+
+import { button, element } from "../web/dom.js";
+import { get, post, upload } from "./api.js";
+import { folderBrowser } from "./start.js";
+import { card, field, input, note, say, trying } from "./ui.js";
+import { isOver, watched } from "./watch.js";
+
+export async function scorePage({ page, project, isCurrent, studio }) {
+  const runs = project.jobs.filter((each) => each.kind === "detect" && each.state === "done");
+  const model = project.kind === "model" ? null : runs.at(-1)?.id;
+  const place = element("div");
+  page.append(element("h1", {}, "Score new files"));
+  if (project.kind !== "model" && !model) {
+    page.append(card("No model yet", note("Run a detection first.")));
+    return;
+  }
+  const over = (job) => {
+    if (job.state === "done" && isCurrent()) location.hash = `#/p/${project.id}/result/${job.id}`;
+    else place.replaceChildren(element("p", { role: "alert" }, job.error ?? "The scoring was cancelled."));
+  };
+  const start = (more) => trying(async () => {
+    const job = await post(`/projects/${project.id}/jobs`, { kind: "score", settings: { ...more, ...(model ? { job: model } : {}) } });
+    place.replaceChildren(isOver(job) ? "" : watched(job, { isCurrent, over }));
+    if (isOver(job)) over(job);
+  });
+  const list = element("div");
+  // The list follows the jobs of a folder until all have ended.
+  const follow = async () => {
+    const now = await get(`/projects/${project.id}`).catch(() => project);
+    if (!isCurrent()) return;
+    showScored(now, list);
+    if (now.jobs.some((each) => !isOver(each))) setTimeout(follow, 1000);
+  };
+  const startFolder = () => trying(async () => {
+    const jobs = await post(`/projects/${project.id}/score-folder`, { folder: folder.value || studio.about.folders[0], settings: model ? { job: model } : {} });
+    say(`${jobs.length} files are being scored.`);
+    await follow();
+  });
+  const picker = element("input", { type: "file", id: "score-picker", class: "picker" });
+  picker.addEventListener("change", () => trying(async () => start({ source: (await upload(picker.files[0])).id })));
+  const folder = input("text", "", () => {}, { "aria-label": "Path of a folder", placeholder: studio.about.folders[0] ?? "" });
+  page.append(
+    card("A file", note("Its rows get the scores, structures and verdicts of the model. Its columns must have the names that the model was fitted on."),
+      element("p", {}, picker, element("label", { for: "score-picker", class: "primary" }, "Choose a file")), place),
+    folderBrowser((path) => trying(async () => start({ source: (await post("/sources/path", { path })).id })), "Or a file by its path, without an upload"),
+    card("A folder", note("Each file of the folder is scored, and the counts of all are listed."), field("Path", folder),
+      element("p", {}, button("Score the folder", startFolder))),
+    list,
+  );
+  showScored(project, list);
+}
+
+// The file of a job is the word after `piforest score`.
+const fileOf = (job) => job.command?.split(" --")[0].replace(/^piforest score /, "") ?? "file";
+
+function showScored(project, place) {
+  const scored = project.jobs.filter((each) => each.kind === "score");
+  if (!scored.length) return;
+  place.replaceChildren(card("Scored files", element("ul", { class: "files" }, ...scored.map((each) => element("li", {},
+    each.state === "done" ? element("a", { href: `#/p/${project.id}/result/${each.id}` }, fileOf(each)) : fileOf(each),
+    element("span", { class: "note" }, each.error ?? each.state))))));
+}

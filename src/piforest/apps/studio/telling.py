@@ -1,0 +1,83 @@
+"""What only a run knows, and its Python script needs: the columns, the families. In the worker."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from .running import Keeper
+
+_Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w{0,60}$")]
+_Value = bool | int | float | str | None
+_Values = _Value | list[_Value] | list[list[_Value]]
+
+
+class ToldFamily(BaseModel):
+    """A family by its name and the options that are not the default ones."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    options: dict[_Identifier, _Values] = {}
+
+
+class Told(BaseModel):
+    """What `told_by` gives, checked: it becomes part of a script, so names must be names."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    columns: Annotated[list[str], Field(max_length=100_000)] = []
+    families: list[ToldFamily] = []
+    many: bool = False
+    options: dict[_Identifier, _Values] = {}
+    normals: str = ""
+    viewpoint: list[float] | None = None
+
+
+def told_by(keeper: Keeper) -> dict[str, Any]:
+    """The columns of the points, the families by name and options, and how scans got normals."""
+    found = keeper.found
+    args = found["args"]
+    if "pairs" in found:
+        from ..cli._match_pairs import pair_options
+
+        return {"many": True, "options": _changed(pair_options(args))}
+    if keeper.blocks:
+        return {"columns": keeper.summary["columns"]}
+    if "series" in found:
+        families = _given(args) if args.option else []
+        return {"columns": list(found["series"].names), "families": families}
+    if "surface" in found:
+        return {"families": _given(args)}
+    points = found["points"]
+    told = {"columns": points.names, "families": [_family(each) for each in points.families]}
+    if "found" in found:
+        told["families"] = told["families"] or _given(args)
+    if keeper.summary.get("normals") == "estimated":
+        from ..cli.cloud import viewpoint_of
+
+        told |= {"normals": "estimated", "viewpoint": viewpoint_of(points.table)}
+    return told
+
+
+def _given(args: Any) -> list[dict[str, Any]]:
+    from ..cli._detecting import families_from
+
+    return [_family(each) for each in families_from(args)]
+
+
+def _family(family: Any) -> dict[str, Any]:
+    """A family by its name and the options that are not the default ones."""
+    return {"name": family.name, "options": _changed(family)}
+
+
+def _changed(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are not the default ones; functions are in their file."""
+    found = {
+        each.name: getattr(value, each.name)
+        for each in (fields(value) if is_dataclass(value) else ())
+        if getattr(value, each.name) != each.default
+    }
+    return {name: each for name, each in found.items() if not callable(each)}
