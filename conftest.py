@@ -22,8 +22,13 @@ def _has_torch() -> bool:
 
 
 # Doctests are collected from every module, and these import PyTorch, which `make test` does not
-# install.
-collect_ignore = [] if _has_torch() else ["src/piforest/engines/torch", "tests/device_laws.py"]
+# install, or Triton, which comes with PyTorch for GPUs only.
+if not _has_torch():
+    collect_ignore = ["src/piforest/engines/torch", "tests/device_laws.py"]
+elif find_spec("triton") is None:
+    collect_ignore = ["src/piforest/engines/torch/kernels.py"]
+else:
+    collect_ignore = []
 
 # The workers of pytest-xdist share the cores. With as many threads in each, BLAS and OpenMP spend
 # a third of the time waiting for one another.

@@ -2,8 +2,8 @@
 
 Open3D and pyRANSAC-3D find one plane and are told its distance, three times the true noise; they
 are repeated until a plane has less than 1 % of the points. piforest is told "plane" and no more.
-Open3D's statistical outlier removal and an isolation forest look at the density; both are told the
-share of stray points.
+Open3D's statistical outlier removal and an isolation forest look at the density; the forest is told
+the share of stray points.
 """
 
 from __future__ import annotations

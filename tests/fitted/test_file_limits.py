@@ -222,9 +222,9 @@ def test_arrays_that_do_not_fit_are_refused(name, reason, change, stored, tmp_pa
 
 
 def test_values_at_the_limits_are_accepted():
-    assert checks._is_finite(np.array([-LARGEST, LARGEST]))
-    assert not checks._is_finite(np.array([np.nextafter(LARGEST, np.inf)]))
-    assert checks._is_finite(np.empty(0))
+    assert checks.is_finite(np.array([-LARGEST, LARGEST]))
+    assert not checks.is_finite(np.array([np.nextafter(LARGEST, np.inf)]))
+    assert checks.is_finite(np.empty(0))
 
 
 def test_a_pool_of_zeros_fits_a_metric_of_non_negative_rows():

@@ -41,6 +41,11 @@ def lines():
     return fitted()
 
 
+@pytest.fixture(scope="module")
+def few_anomalies():
+    return fitted(X=make_lines(3, noise=0.01, anomaly_share=0.05, random_state=0).data)
+
+
 @pytest.fixture
 def write(tmp_path, lines):
     """The text of a page and its data."""
@@ -105,7 +110,7 @@ def test_a_threshold_that_was_set_by_hand_is_not_called_automatic(write, lines, 
     assert "contamination 5 %" in plain(write(detector.set_contamination(0.05))[0])
 
 
-def test_a_page_without_structure_says_so_in_the_headline_and_a_banner(write, lines):
+def test_a_page_without_structure_says_so_in_the_headline_and_a_banner(write, few_anomalies):
     X = np.random.default_rng(0).uniform(size=(90, 2))
     with pytest.warns(UserWarning, match="no point is flagged"):
         detector, _ = fitted(X=X)
@@ -114,7 +119,7 @@ def test_a_page_without_structure_says_so_in_the_headline_and_a_banner(write, li
     assert "flags nothing: no structure was found" in page
     assert '<section class="banner"' in page
     assert html.escape(detector.diagnosis_[0].advice) in page
-    assert '<section class="banner"' not in write(*lines)[0]
+    assert '<section class="banner"' not in write(*few_anomalies)[0]
 
 
 def test_the_most_anomalous_rows_have_the_explanation_of_the_detector(write, lines):
@@ -128,17 +133,17 @@ def test_the_most_anomalous_rows_have_the_explanation_of_the_detector(write, lin
     assert decoded(data["rows"])[worst] == rows[worst]
 
 
-def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, lines):
-    detector, X = copy.copy(lines[0]), lines[1]
+def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, few_anomalies):
+    detector, X = copy.copy(few_anomalies[0]), few_anomalies[1]
     scores = np.sort(detector.anomaly_score(X))
     text, _ = write()
     assert '<tr class="kept">' not in text
     assert "p is the probability that a normal row scores as high" in plain(text)
     above = max(k for k in range(1, 20) if scores[-k] > scores[-k - 1])
-    text, _ = write(detector.set_threshold((scores[-above] + scores[-above - 1]) / 2))
+    text, _ = write(detector.set_threshold((scores[-above] + scores[-above - 1]) / 2), X)
     assert text.count('<tr class="kept">') == 20 - above
     assert f"Only the first {above} are above it" in plain(text)
-    assert "None of these rows is above it" in plain(write(detector.set_threshold(1.0))[0])
+    assert "None of these rows is above it" in plain(write(detector.set_threshold(1.0), X)[0])
 
 
 def test_coordinates_far_from_zero_have_enough_digits_to_distinguish_them(write):

@@ -65,6 +65,17 @@ def test_a_law_in_a_table(asking, again):
     assert len(asking.array(job, "column:predicted power_w")) == 600
 
 
+def test_the_family_that_the_rows_suggest(asking, again):
+    project = asking.project(("lines.csv", lines_csv()))
+    job = asking.run(project, models=500)
+    scores = asking.array(job, "scores")
+    assert asking.result(job)["summary"]["family"] == ["line"]
+    names, folder = again(project, job)
+    assert np.array_equal(names["scores"], scores)
+    assert np.array_equal(score_column(folder / "rows.csv"), scores)
+    assert asking.file(job, "report.html").startswith(b"<!doctype html>")
+
+
 def test_a_scan(asking, again):
     project = asking.example("room")["id"]
     job = asking.run(project, models=500, voxel=0.1)

@@ -87,12 +87,17 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
     )
 
 
-def _proposed(args: argparse.Namespace, output: Output, X: Any) -> tuple[list[Any], Proposals]:
-    """The families that the matches suggest, and the comparison, which is printed."""
+def _proposed(
+    args: argparse.Namespace, output: Output, X: Any
+) -> tuple[list[Any], Proposals | None]:
+    """The families that the matches suggest, and the comparison, which is printed; those of a
+    detector that is given."""
     from ..._random import Stream
     from ...families import resolve_families
     from ...vision.filtering import propose_match_family
 
+    if getattr(args, "fitted", None) is not None:
+        return [family for family, _ in resolve_families(args.fitted.family)], None
     proposals = propose_match_family(X, Stream.from_random_state(args.seed))
     say_proposals(output, proposals)
     output.say()

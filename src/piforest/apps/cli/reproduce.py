@@ -93,7 +93,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     else:
         from ...reproduction.reproduce import reproduce
 
-        only = [*args.only, "beyond"] if args.beyond else args.only
+        only = list(dict.fromkeys([*args.only, "beyond"])) if args.beyond else args.only
         reproduce(args.out, only=only, **options)
 
 

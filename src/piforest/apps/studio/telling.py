@@ -53,8 +53,11 @@ def told_by(keeper: Keeper) -> dict[str, Any]:
         return {"families": _given(args)}
     points = found["points"]
     told = {"columns": points.names, "families": [_family(each) for each in points.families]}
-    if "found" in found:
-        told["families"] = told["families"] or _given(args)
+    if "found" in found and not told["families"]:  # as in `matches`
+        from ...families import resolve_families
+
+        given = resolve_families(found["found"].detector.family)
+        told["families"] = [_family(family) for family, _ in given]
     if keeper.summary.get("normals") == "estimated":
         from ..cli.cloud import viewpoint_of
 

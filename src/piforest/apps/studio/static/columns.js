@@ -46,7 +46,9 @@ function rolesTable(project, found) {
 }
 
 function previewTable(found) {
-  return card(`Preview of ${whole(found.rows)} rows`,
+  // A large file is not read to its end for a look at it.
+  const count = found.rows === null ? `more than ${whole(found.looked_at)}` : whole(found.rows);
+  return card(`Preview of ${count} rows`,
     table("First rows", found.columns.map((each) => each.name), found.preview.slice(0, 12)));
 }
 
