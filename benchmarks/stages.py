@@ -58,9 +58,9 @@ for _label, (_name, _options) in _VARIANTS.items():
 
 @case("stage: widths and weights")
 def _bands() -> Result:
-    from piforest.bands import measure_bands
-    from piforest.ladder import Ladder, narrow_grid
-    from piforest.membership import sample_membership
+    from piforest.bands.evidence import measure_bands
+    from piforest.bands.ladder import Ladder, narrow_grid
+    from piforest.models.membership import sample_membership
 
     X = circles(1_000)
     models = detector(_DEFAULT).fit(X).models_[0]

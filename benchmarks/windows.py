@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from piforest import LocalPreferenceIsolationForest, PreferenceIsolationForest
 from piforest.io.tables import read_table
 from piforest.io.tables.dates import dates_as_numbers
-from piforest.series import inspect_series
+from piforest.series.inspect import inspect_series
 from piforest.surfaces import inspect_surface, read_map
 from piforest.vision import read_image
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from piforest import PreferenceIsolationForest, assignment, clouds
+from piforest import PreferenceIsolationForest, clouds
 from piforest.clouds import (
     describe_surfaces,
     estimate_normals,
@@ -14,7 +14,8 @@ from piforest.clouds import (
 )
 from piforest.datasets import make_cylinders
 from piforest.families import get_family
-from piforest.structures import Structure
+from piforest.structures import assignment
+from piforest.structures.greedy import Structure
 
 RNG = np.random.default_rng(0)
 

@@ -10,7 +10,7 @@ from piforest._random import Stream
 from piforest.datasets import make_regressions
 from piforest.explain import column_changes, flagged_again
 from piforest.families import get_family
-from piforest.structure_description import Structure
+from piforest.structures.description import Structure
 
 
 def test_stability_is_the_share_of_forests_drawn_again_that_flag_a_row():

@@ -11,10 +11,10 @@ from piforest._kernels.preferences import collect_gaussian, fixed_point
 from piforest._random import Stream
 from piforest._rows import sparse_rows, stack, stacked_csr
 from piforest.families import extent, get_family, list_families
-from piforest.membership import sample_membership
-from piforest.models import draw_models
+from piforest.models.drawing import draw_models
+from piforest.models.membership import sample_membership
+from piforest.models.residuals import block_rows
 from piforest.preferences import Gaussian, Preferences, is_built_in_kernel, resolve_kernel
-from piforest.residuals import block_rows
 from piforest.sampling import get_sampler
 from scenes import on_one_model
 
@@ -111,7 +111,7 @@ def test_arrays_grow_if_preferences_are_denser_than_expected(kernel, monkeypatch
     X = noisy("circle", 100, noise=0.1)
     models = models_of("circle", X, sigma=2.0)
     expected = naive.preferences(naive.residuals("circle", X, models.params), 2.0, kernel)
-    monkeypatch.setattr("piforest.residuals._TABLE_BYTES", 0)  # eight rows at a time
+    monkeypatch.setattr("piforest.models.residuals._TABLE_BYTES", 0)  # eight rows at a time
     monkeypatch.setattr("piforest.preferences._INITIAL_SHARE", 0)
     monkeypatch.setattr("piforest.preferences._BATCH_ENTRIES", 500)
     found = embed(X, [models], resolve_kernel(kernel))

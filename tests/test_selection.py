@@ -13,8 +13,8 @@ from piforest._random import Stream
 from piforest._rows import SparseRows
 from piforest.datasets import make_lines
 from piforest.families import get_family
-from piforest.membership import sample_membership
-from piforest.models import draw_models, joined
+from piforest.models.drawing import draw_models, joined
+from piforest.models.membership import sample_membership
 from piforest.preferences import Gaussian
 from piforest.sampling import resolve_sampler
 from piforest.selection import _products, merged_weights, name_counts, representatives

@@ -9,7 +9,7 @@ do not, in sliding windows, and says which channel departs and by how much.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from piforest.series import inspect_series
+from piforest.series.inspect import inspect_series
 
 rng = np.random.default_rng(0)
 t = np.arange(900.0)

@@ -109,7 +109,7 @@ if TYPE_CHECKING:
         vision,
         windows,
     )
-    from .bands import estimate_sigma
+    from .bands.evidence import estimate_sigma
     from .estimators import (
         LocalPreferenceIsolationForest,
         PreferenceEmbedding,

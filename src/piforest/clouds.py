@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
 from ._validation import check_integer
-from .assignment import assign_rows
 from .protocols import Floats, Ints
-from .structures import Structure
+from .structures.assignment import assign_rows
+from .structures.greedy import Structure
 
 __all__ = ["describe_surfaces", "estimate_normals", "structure_labels", "voxel_sample"]
 

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._random import Stream
+from .bands.ladder import WIDE_WIDTHS
+from .bands.resolution import is_categorical
 from .families import extent, layout_of, marginal_rows
 from .families.scaled import column_units
 from .fitted import FittedForest
-from .ladder import WIDE_WIDTHS
-from .membership import first_occurrences
+from .models.membership import first_occurrences
 from .protocols import Floats, ModelFamily
-from .resolution import is_categorical
-from .structures import REACH, Structure
+from .structures.greedy import REACH, Structure
 from .units import scaled_text, unequal_ranges
 
 __all__ = ["Finding", "diagnose"]

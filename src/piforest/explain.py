@@ -13,7 +13,7 @@ from ._random import Stream, below, mix
 from .families import layout_of
 from .families.scaled import column_units
 from .protocols import Floats
-from .structures import Structure
+from .structures.greedy import Structure
 
 __all__ = ["Change", "Explanation", "Nearby"]
 

@@ -7,25 +7,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from . import labels, thresholds
 from ._random import SUBSET, Stream, subset
 from ._validation import check_enough_rows
-from .assignment import Assignment, assign_rows
-from .bands import BandTable, strongly_disagrees
-from .boundaries import Boundaries
-from .calibration import Calibration
+from .bands.evidence import BandTable, strongly_disagrees
 from .diagnosis import Finding, diagnose
 from .engines import Backend
 from .families.scaled import column_units
 from .fitted import FittedForest
 from .fitted.file_structures import StoredStructures
-from .membership import sample_membership
-from .pieces import Pieces, find_pieces
+from .labels import thresholds
+from .labels import votes as labels
+from .labels.calibration import Calibration
+from .models.membership import sample_membership
 from .protocols import Bools, Floats, Ints
-from .roundness import is_shape_of_cloud
-from .structure_description import column_names
-from .structure_search import find_structures
-from .structures import REACH, BandCounts, Structure, greedy_structures
+from .structures.assignment import Assignment, assign_rows
+from .structures.boundaries import Boundaries
+from .structures.description import column_names
+from .structures.greedy import REACH, BandCounts, Structure, greedy_structures
+from .structures.pieces import Pieces, find_pieces
+from .structures.roundness import is_shape_of_cloud
+from .structures.search import find_structures
 from .units import hide_structures
 
 __all__ = ["Findings"]

@@ -22,10 +22,10 @@ from ._validation import (
     check_shape,
     check_unit_interval,
 )
-from .membership import SampleMembership
-from .models import ModelSet
+from .models.drawing import ModelSet
+from .models.membership import SampleMembership
+from .models.residuals import block_rows, residual_blocks
 from .protocols import Floats, Ints, Kernel
-from .residuals import block_rows, residual_blocks
 
 __all__ = ["Binary", "Gaussian", "Paper", "list_kernels"]
 

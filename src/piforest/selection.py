@@ -19,11 +19,11 @@ from scipy.sparse import csr_array
 from ._kernels.selection import add_products, merge_models, name_models
 from ._rows import UNIT, SparseRows
 from ._threads import in_threads, n_threads
-from .membership import SampleMembership
-from .models import ModelSet
+from .models.drawing import ModelSet
+from .models.membership import SampleMembership
+from .models.residuals import is_built_in, residual_blocks
 from .preferences import Gaussian, Preferences
 from .protocols import Floats, Ints
-from .residuals import is_built_in, residual_blocks
 
 # Tanimoto similarity of preferences above which two models are the same.
 _SAME = 0.9

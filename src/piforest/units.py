@@ -11,7 +11,7 @@ from ._validation import warn_user
 from .families import layout_of
 from .families.scaled import column_units
 from .protocols import Floats, ModelFamily
-from .structures import Structure
+from .structures.greedy import Structure
 
 # Columns whose ranges differ by more than this factor are likely to have different units.
 _FACTOR = 30.0

@@ -8,9 +8,9 @@ import pytest
 from piforest.families import Family, extent, get_family, list_families, null_rows
 from piforest.families import marginal_rows as marginal
 from piforest.families.scaled import ScaledFamily, column_units, has_formula, units_of, unscaled
-from piforest.models import draw_models
+from piforest.models.drawing import draw_models
+from piforest.models.refit import can_refit, normalisation
 from piforest.protocols import Stream
-from piforest.refit import can_refit, normalisation
 from piforest.sampling import get_sampler
 
 # Powers of two, so that scaling is exact.

@@ -10,7 +10,7 @@ from piforest import PreferenceIsolationForest
 from piforest._random import Stream
 from piforest.families import get_family
 from piforest.fitting.concentrating import with_concentrated
-from piforest.models import draw_models
+from piforest.models.drawing import draw_models
 from piforest.sampling import resolve_sampler
 from scenes import two_laws
 

@@ -7,15 +7,15 @@ from naive import explaining as naive
 from piforest import PreferenceIsolationForest
 from piforest._random import Stream
 from piforest._threads import thread_limit
-from piforest.bands import full_band_table
+from piforest.bands.evidence import full_band_table
+from piforest.bands.ladder import ladder_of, narrow_grid
 from piforest.datasets import make_lines
 from piforest.families import get_family
 from piforest.fitting.explaining import drop_explained, unexplained, with_unexplained
-from piforest.ladder import ladder_of, narrow_grid
-from piforest.membership import sample_membership
-from piforest.models import draw_models, joined
+from piforest.models.drawing import draw_models, joined
+from piforest.models.membership import sample_membership
 from piforest.sampling import get_sampler
-from piforest.structures import BandCounts, evidence_rows, greedy, significance_limit
+from piforest.structures.greedy import BandCounts, evidence_rows, greedy, significance_limit
 
 
 def ladder(family, X):

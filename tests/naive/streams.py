@@ -6,7 +6,7 @@ import numpy as np
 
 from piforest._random import Stream, choose, mix
 from piforest.forest.path_length import expected_depth
-from piforest.membership import sample_membership
+from piforest.models.membership import sample_membership
 from piforest.preferences import Gaussian, Preferences
 
 from .forest import _growing_cell, height_limit, subsample

@@ -22,7 +22,7 @@ from piforest.plots import (
     plot_truth,
 )
 from piforest.plots.tree import _cells
-from piforest.structures import Structure
+from piforest.structures.greedy import Structure
 
 X = np.random.default_rng(0).normal(size=(50, 2))
 Y = np.arange(50) % 3

@@ -4,7 +4,7 @@ import numpy as np
 
 from piforest.families import resolve_family
 from piforest.streams.drift import Tracker
-from piforest.structures import Structure
+from piforest.structures.greedy import Structure
 
 LINE = resolve_family("line")
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from piforest._random import Stream
 from piforest.families import resolve_family
-from piforest.membership import sample_membership
-from piforest.residuals import residual_blocks
+from piforest.models.membership import sample_membership
+from piforest.models.residuals import residual_blocks
 from piforest.sampling import resolve_sampler
 from piforest.streams import reservoir
 from piforest.streams.reservoir import ReservoirSettings, joined, renew

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 import piforest
 from piforest import PreferenceEmbedding, PreferenceIsolationForest, VoronoiForest
-from piforest.bands import Bands
+from piforest.bands.evidence import Bands
 from piforest.estimators.detector import Detector
 from piforest.explain import Explanation
 from piforest.fitted import FittedForest
-from piforest.models import ModelSet
-from piforest.structures import Structure
+from piforest.models.drawing import ModelSet
+from piforest.structures.greedy import Structure
 from piforest.typing import Floats
 
 

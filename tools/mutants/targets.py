@@ -20,9 +20,9 @@ TARGETS = {
     ),
     "preferences": Target(
         ("preferences.py", "_kernels/preferences.py"),
-        ("test_membership.py", "test_preferences.py"),
+        ("models/test_membership.py", "test_preferences.py"),
     ),
-    "bands": Target(("bands.py", "_kernels/bands.py"), ("test_bands.py",)),
+    "bands": Target(("bands/evidence.py", "_kernels/bands.py"), ("bands/test_evidence.py",)),
     "files": Target(
         (
             "fitted/file.py", "fitted/file_checks.py", "fitted/file_measuring.py",
@@ -31,7 +31,10 @@ TARGETS = {
         ),
         ("fitted/test_file_limits.py", "fitted"),
     ),
-    "membership": Target(("membership.py",), ("test_membership.py",)),
-    "structures": Target(("structures.py",), ("test_structures.py",)),
-    "labels": Target(("labels.py", "thresholds.py"), ("test_labels.py", "test_thresholds.py")),
+    "membership": Target(("models/membership.py",), ("models/test_membership.py",)),
+    "structures": Target(("structures/greedy.py",), ("structures/test_greedy.py",)),
+    "labels": Target(
+        ("labels/votes.py", "labels/thresholds.py"),
+        ("labels/test_votes.py", "labels/test_thresholds.py"),
+    ),
 }  # fmt: skip

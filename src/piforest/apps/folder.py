@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..assignment import assign_rows
 from ..engines.dask.engine import TASK_ROWS
 from ..engines.dask.packed import PackedModel, score, unpack
 from ..io.atomic import remove_leftovers
 from ..io.tables import Table, parquet, table_writer, with_scores
 from ..protocols import Floats
-from ..structures import Structure
+from ..structures.assignment import assign_rows
+from ..structures.greedy import Structure
 
 _STAMP = b"piforest"
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..protocols import Floats, ModelFamily
-from ..structure_description import column_names, describe, extent_of
+from ..structures.description import column_names, describe, extent_of
 from ._require import CheckError, require
 
 

@@ -13,13 +13,13 @@ from .._rows import SparseRows, stack
 from .._tensors import to_numpy
 from .._threads import in_threads
 from .._validation import check_bounded
-from ..bands import Bands, BandTable, full_band_table, measure_bands
+from ..bands.evidence import Bands, BandTable, full_band_table, measure_bands
+from ..bands.ladder import Ladder
 from ..fitted import FittedEmbedding, FittedForest
 from ..forest import HashedForest, HashedTrees, PooledForest
-from ..ladder import Ladder
-from ..membership import SampleMembership
 from ..metrics import as_rows
-from ..models import ModelSet
+from ..models.drawing import ModelSet
+from ..models.membership import SampleMembership
 from ..protocols import Floats
 from .local import LocalEngine
 from .protocol import ForestPlan

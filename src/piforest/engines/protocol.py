@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from .._random import Stream
 from .._rows import SparseRows
-from ..bands import Bands, BandTable
+from ..bands.evidence import Bands, BandTable
+from ..bands.ladder import Ladder
 from ..fitted import FittedEmbedding, FittedForest, TrainingRows
 from ..forest import FlatForest, HashedForest, HashedTrees, PooledForest
-from ..ladder import Ladder
-from ..membership import SampleMembership
-from ..models import ModelSet
+from ..models.drawing import ModelSet
+from ..models.membership import SampleMembership
 from ..protocols import Floats, Metric
 
 

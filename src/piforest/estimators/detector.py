@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import thresholds
 from .._tensors import from_arrow_stream, match_input_type
 from .._validation import check_contamination, check_false_alarm_rate, check_finite, warn_user
 from ..engines import Engine, choose_engine, is_dask
@@ -20,6 +19,7 @@ from ..findings import Findings
 from ..fitted import FittedForest
 from ..fitted.file import StoredModel, ThresholdSource, save_model
 from ..forest import HashedForest, PooledForest
+from ..labels import thresholds
 from ..protocols import Floats
 from ..typing import ContaminationLike, FamilyLike, RowsLike
 from .ranking import RankingScore

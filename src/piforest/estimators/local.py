@@ -11,7 +11,6 @@ from typing import Any, Literal, NoReturn, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import labels
 from .._progress import Progress
 from .._random import Stream
 from .._validation import check_contamination, check_share, clear_fit, warn_user
@@ -19,8 +18,9 @@ from ..diagnosis import Finding
 from ..engines import Engine
 from ..explain import Explanation
 from ..io.archive import damaged
+from ..labels import votes as labels
 from ..protocols import Floats
-from ..structures import Structure
+from ..structures.greedy import Structure
 from ..typing import ContaminationLike, FamilyLike, RandomStateLike, RowsLike, SigmaLike
 from ..windows import FittedWindows, Window
 from ..windows.cutting import (

@@ -14,12 +14,12 @@ from .._random import Stream
 from .._rows import stacked_csr
 from .._tensors import is_tensor, sparse_tensor, to_numpy
 from .._validation import check_flag, clear_fit, cpu_only_error
-from ..bands import Bands
+from ..bands.evidence import Bands
 from ..engines import Engine, choose_engine
 from ..families.scaled import ScaledFamily, column_units
 from ..fitted import FittedEmbedding, TrainingRows
 from ..fitting import EmbeddingParameters, fit_embedding
-from ..models import ModelSet
+from ..models.drawing import ModelSet
 from ..preferences import is_built_in_kernel, list_kernels
 from ..typing import (
     FamilyLike,

@@ -23,15 +23,15 @@ from .._validation import (
 from ..families import resolve_family
 from ..fitted.file_params import decode_params, encode_params
 from ..io.archive import damaged
-from ..models import ModelSet
+from ..models.drawing import ModelSet
 from ..protocols import Floats
 from ..sampling import resolve_sampler
 from ..streams.detector import StreamDetector, StreamSettings
 from ..streams.drift import Drift
 from ..streams.reservoir import ReservoirSettings
 from ..streams.state_file import read_header, restore, write_state
-from ..structure_description import column_names
-from ..structures import Structure
+from ..structures.description import column_names
+from ..structures.greedy import Structure
 from ..typing import (
     ContaminationLike,
     FamilyLike,

@@ -9,18 +9,18 @@ from typing import Any, Literal, overload
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import labels
 from .._random import Stream
 from .._tensors import match_input_type, to_numpy
 from .._validation import warn_user
-from ..assignment import assign_rows
-from ..calibration import Calibration
 from ..diagnosis import Finding
 from ..explain import Explanation, Sureness, explanations, flagged_again
 from ..fitted import FittedEmbedding
-from ..pieces import Pieces
+from ..labels import votes as labels
+from ..labels.calibration import Calibration
 from ..protocols import Floats, Ints, ModelFamily
-from ..structures import Structure, weighted_sigma
+from ..structures.assignment import assign_rows
+from ..structures.greedy import Structure, weighted_sigma
+from ..structures.pieces import Pieces
 from ..typing import RowsLike
 from .detector import Detector
 from .preference_embedding import EmbeddingAttributes

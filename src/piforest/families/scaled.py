@@ -150,7 +150,7 @@ class ScaledFamily(Family):
         return self.base.reason_to_reject(self.scaled(X))  # type: ignore[attr-defined, no-any-return]
 
     def _lift(self, Z: Floats) -> Floats:
-        # The frame divides by the units, see `piforest.refit.normalisation`.
+        # The frame divides by the units, see `piforest.models.refit.normalisation`.
         return self.base.lift(Z)  # type: ignore[attr-defined, no-any-return]
 
     def _refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:

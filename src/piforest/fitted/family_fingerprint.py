@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..io.archive import ArchiveError, Arrays
-from ..models import ModelSet
+from ..models.drawing import ModelSet
 from ..protocols import Floats
 
 _MODELS, _POINTS = 16, 64

@@ -15,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from .._rows import SparseRows
-from ..bounds import Bounds
 from ..families import FAMILIES, resolve_families, resolve_family
 from ..families.scaled import ScaledFamily, unscaled
 from ..forest import FlatForest, HashedForest, HashedTrees, PooledForest
 from ..io.archive import ArchiveError, Arrays, damaged, read_archive, write_archive
-from ..membership import sample_membership
-from ..models import ModelSet
+from ..models.bounds import Bounds
+from ..models.drawing import ModelSet
+from ..models.membership import sample_membership
 from ..protocols import Floats, Metric, ModelFamily
 from . import file_checks as checks
 from .family_fingerprint import check_same_family, fingerprint

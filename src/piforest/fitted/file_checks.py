@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from .._random import SUBSET
 from .._rows import SparseRows
 from .._validation import LARGEST, check_bounded
-from ..bounds import cells_of
 from ..families.scaled import unscaled
 from ..forest import FlatForest, HashedTrees, PooledForest
 from ..io.archive import Arrays
-from ..models import ModelSet
+from ..models.bounds import cells_of
+from ..models.drawing import ModelSet
 from ..protocols import Metric, ModelFamily
 
 # Scoring allocates memory for each column of a sparse pool, so that the number in the header is

@@ -8,9 +8,9 @@ import numpy as np
 
 from .._kernels.bands import MAX_WIDTHS
 from .._validation import LARGEST
-from ..ladder import Grid
-from ..measuring import Measuring
-from ..resolution import Resolution
+from ..bands.ladder import Grid
+from ..bands.measuring import Measuring
+from ..bands.resolution import Resolution
 
 
 def encode_measuring(measuring: Measuring) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from .._validation import LARGEST
 from ..io.archive import Arrays
-from ..models import ModelSet
+from ..models.drawing import ModelSet
 from ..protocols import Floats, Ints
-from ..structures import MAX_STRUCTURES, Structure
+from ..structures.greedy import MAX_STRUCTURES, Structure
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 from .._random import Stream, subset
-from ..bands import Bands
+from ..bands.evidence import Bands
+from ..bands.measuring import Measuring
 from ..forest import HashedForest, PooledForest
-from ..measuring import Measuring
-from ..membership import SampleMembership
-from ..models import ModelSet
+from ..models.drawing import ModelSet
+from ..models.membership import SampleMembership
 from ..preferences import Preferences
 from ..protocols import Floats, Ints, Kernel
 

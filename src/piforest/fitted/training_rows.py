@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._random import Stream, choose, subset
-from ..models import ModelSet
+from ..models.drawing import ModelSet
 from ..protocols import Floats, Ints
 
 

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .._random import Stream, choose
-from ..bands import least_ratio, measure_bands
-from ..concentration import can_concentrate, concentrate
+from ..bands.evidence import least_ratio, measure_bands
+from ..bands.ladder import N_WIDE, WIDE_WIDTHS, Grid, Ladder, ladder_of
+from ..bands.resolution import DitherEffect
 from ..families import extent
-from ..ladder import N_WIDE, WIDE_WIDTHS, Grid, Ladder, ladder_of
-from ..membership import first_occurrences, sample_membership
-from ..models import ModelSet, distinct_rows
+from ..models.concentration import can_concentrate, concentrate
+from ..models.drawing import ModelSet, distinct_rows
+from ..models.membership import first_occurrences, sample_membership
+from ..models.refit import ROWS_EACH
 from ..protocols import Floats, Ints
-from ..refit import ROWS_EACH
-from ..resolution import DitherEffect
 
 # Rows to concentrate on, and as many others to measure the evidence on; more for large samples.
 _ROWS, _ROWS_OF_LARGE = 1024, 32

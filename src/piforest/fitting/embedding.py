@@ -22,7 +22,7 @@ from .._validation import (
     check_positive,
     warn_user,
 )
-from ..bands import (
+from ..bands.evidence import (
     Bands,
     BandTable,
     fallback_sigma,
@@ -32,16 +32,16 @@ from ..bands import (
     rough_sigma,
     strongly_disagrees,
 )
+from ..bands.ladder import Ladder
+from ..bands.measuring import Measuring
+from ..bands.resolution import DitherEffect, Resolution, find_resolution
 from ..engines import Backend
 from ..families import resolve_families
 from ..fitted import FittedEmbedding, TrainingRows
-from ..ladder import Ladder
-from ..measuring import Measuring
-from ..membership import sample_membership
-from ..models import ModelSet, distinct_rows, draw_models
+from ..models.drawing import ModelSet, distinct_rows, draw_models
+from ..models.membership import sample_membership
 from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
-from ..resolution import DitherEffect, Resolution, find_resolution
 from ..sampling import resolve_sampler
 from .concentrating import with_concentrated
 from .explaining import ROWS, add_unexplained, drop_explained

@@ -13,15 +13,15 @@ import numpy as np
 
 from .._random import Stream, choose
 from .._threads import in_threads, n_threads
-from ..bands import full_band_table
-from ..ladder import Ladder
-from ..membership import sample_membership
-from ..models import ModelSet, joined
+from ..bands.evidence import full_band_table
+from ..bands.ladder import Ladder
+from ..models.drawing import ModelSet, joined
+from ..models.membership import sample_membership
+from ..models.refit import can_refit
+from ..models.residuals import is_built_in
 from ..protocols import Bools, Floats
-from ..refit import can_refit
-from ..residuals import is_built_in
-from ..structure_models import local_models
-from ..structures import BandCounts, Candidate, evidence_rows, greedy, significance_limit
+from ..structures.greedy import BandCounts, Candidate, evidence_rows, greedy, significance_limit
+from ..structures.local_models import local_models
 
 # Rows and models that structures are looked for in.
 ROWS, _MODELS = 4096, 2000

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from .._random import Stream, choose
-from ..bands import Bands, least_ratio
-from ..bounds import find_bounds
-from ..heaps import is_heap
-from ..membership import sample_membership
-from ..models import ModelSet
+from ..bands.evidence import Bands, least_ratio
+from ..models.bounds import find_bounds
+from ..models.drawing import ModelSet
+from ..models.heaps import is_heap
+from ..models.membership import sample_membership
+from ..models.refit import LARGE, can_refit, refit_models
 from ..protocols import Bools, Floats, Ints
-from ..refit import LARGE, can_refit, refit_models
 from ..selection import merged_weights, name_counts, representatives
 
 # The rows that models are refitted to and named by. A thousand points in a band determine a model.

@@ -6,14 +6,14 @@ import numpy as np
 
 from .._kernels.bands import NO_BAND
 from .._random import Stream, choose
-from ..bands import BandTable, full_band_table
+from ..bands.evidence import BandTable, full_band_table
+from ..bands.ladder import N_WIDE, WIDE_WIDTHS, WIDTHS, Grid, Ladder, ladder_of
+from ..bands.resolution import DitherEffect, levels_matter
 from ..families import extent
-from ..ladder import N_WIDE, WIDE_WIDTHS, WIDTHS, Grid, Ladder, ladder_of
-from ..membership import sample_membership
-from ..models import ModelSet
+from ..models.drawing import ModelSet
+from ..models.membership import sample_membership
 from ..protocols import Floats
-from ..resolution import DitherEffect, levels_matter
-from ..structures import BandCounts, evidence_rows, greedy
+from ..structures.greedy import BandCounts, evidence_rows, greedy
 
 _ROWS, _MODELS = 1000, 1000
 # Wide bands must explain the data better by this factor: several neighbouring structures are also

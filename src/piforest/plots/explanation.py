@@ -10,7 +10,7 @@ import numpy as np
 
 from ..explain import Explanation, Nearby
 from ..protocols import Floats
-from ..structures import Structure
+from ..structures.greedy import Structure
 from ..typing import RowsLike
 from . import _common as common
 from .structures import drawn_columns, outlines, style_of

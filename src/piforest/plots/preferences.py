@@ -10,9 +10,9 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from .._validation import check_choice
-from ..assignment import assign_rows
 from ..metrics import as_rows
 from ..protocols import Floats, Ints
+from ..structures.assignment import assign_rows
 from ..typing import RowsLike
 from . import _common as common
 from ._mds import mds

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..families import layout_of
 from ..protocols import Floats
-from ..structures import Structure
+from ..structures.greedy import Structure
 from ..typing import RowsLike
 from . import _common as common
 

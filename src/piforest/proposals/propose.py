@@ -12,8 +12,8 @@ from .._tensors import to_numpy
 from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
 from ..families import get_family, resolve_family
 from ..protocols import Floats, ModelFamily
-from ..roundness import is_shape_of_cloud
-from ..structures import Structure
+from ..structures.greedy import Structure
+from ..structures.roundness import is_shape_of_cloud
 from ..typing import RandomStateLike, RowsLike
 from .candidates import Candidates, candidates_for, given_candidates
 from .description import Described, Description, best_description, price

@@ -10,19 +10,19 @@ import numpy as np
 
 from .._random import Stream
 from .._validation import NoModels
-from ..bands import full_band_table
+from ..bands.evidence import full_band_table
+from ..bands.ladder import ladder_of, narrow_grid
+from ..bands.resolution import find_resolution
 from ..families import layout_of
 from ..fitting.widths import choose_grid
-from ..heaps import filled_cells
-from ..ladder import ladder_of, narrow_grid
-from ..membership import sample_membership
-from ..models import draw_models
+from ..models.drawing import draw_models
+from ..models.heaps import filled_cells
+from ..models.membership import sample_membership
 from ..protocols import Bools, Floats, ModelFamily
-from ..resolution import find_resolution
 from ..sampling import resolve_sampler
-from ..structure_models import weighted_least_squares
-from ..structure_search import rough_structures
-from ..structures import BandCounts
+from ..structures.greedy import BandCounts
+from ..structures.local_models import weighted_least_squares
+from ..structures.search import rough_structures
 from .description import Described, Scales, describe, kernel, scales_of
 from .matrices import MatrixSteps
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, overload
 
 from ..protocols import ModelFamily
-from ..structures import Structure
+from ..structures.greedy import Structure
 
 __all__ = ["Proposal", "Proposals"]
 

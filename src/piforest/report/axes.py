@@ -8,7 +8,7 @@ import numpy as np
 
 from ..families import layout_of
 from ..protocols import Floats
-from ..structures import relative_distances
+from ..structures.greedy import relative_distances
 from .content import Content
 
 # Rows that the sensitivity of a column is measured on.

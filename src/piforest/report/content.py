@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._random import Stream, choose
 from ..families import layout_of
 from ..protocols import Floats, Ints
-from ..structures import Structure
+from ..structures.greedy import Structure
 from .columns import bytes_per_row, floats_or_none, unmasked
 from .images import Pixels, validate_image
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..protocols import Floats, Ints
-from ..structures import Structure
+from ..structures.greedy import Structure
 from .content import Content
 from .payload import MAX_STRUCTURES
 

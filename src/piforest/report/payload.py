@@ -12,7 +12,7 @@ import numpy as np
 
 from ..families import layout_of
 from ..protocols import Floats
-from ..structures import REACH, Structure, relative_distances
+from ..structures.greedy import REACH, Structure, relative_distances
 from .axes import Law, law_of, telling_columns
 from .columns import column, counts, encode, numbers
 from .content import Content

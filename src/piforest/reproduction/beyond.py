@@ -26,7 +26,7 @@ from ..datasets.published import SYNTHETIC2D, data_file
 from ..datasets.resample import fit_circle, fit_line
 from ..estimators import PreferenceIsolationForest
 from ..protocols import Floats
-from ..structures import relative_distances
+from ..structures.greedy import relative_distances
 from .run import Cell, compute
 from .settings import SHARE_SAMPLES, digest, family_of, sigma_of, table_of
 

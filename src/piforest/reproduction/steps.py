@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from ..bands.ladder import WIDTHS, log_likelihood_ratios
 from ..datasets import make_lines, make_polygons
 from ..estimators import PreferenceIsolationForest
-from ..ladder import WIDTHS, log_likelihood_ratios
 from ..plots import ANOMALOUS, NORMAL, plot_scores, plot_truth
 
 if TYPE_CHECKING:

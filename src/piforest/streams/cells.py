@@ -19,9 +19,9 @@ from .._random import Stream
 from .._rows import NO_ROWS
 from ..forest import FlatForest, PooledForest
 from ..forest.pooled import empty_rows
-from ..membership import sample_membership
 from ..metrics import resolve_metric
-from ..models import ModelSet
+from ..models.drawing import ModelSet
+from ..models.membership import sample_membership
 from ..preferences import Gaussian, Preferences
 from ..protocols import Floats, Ints
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import thresholds
 from .._random import Stream, choose
 from .._validation import NoModels
-from ..models import ModelSet
+from ..labels import thresholds
+from ..models.drawing import ModelSet
 from ..protocols import Floats, Ints
 from .cells import Cells
 from .drift import Tracker, structures_of

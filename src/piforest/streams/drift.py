@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..protocols import Bools, Floats, Ints
-from ..structures import (
+from ..structures.greedy import (
     REACH,
     BandCounts,
     Structure,

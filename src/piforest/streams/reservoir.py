@@ -13,15 +13,22 @@ import numpy as np
 
 from .._random import Stream
 from .._validation import NoModels
-from ..bands import Bands, BandTable, kernel_scales, least_ratio, measure_bands, model_weights
-from ..bounds import Bounds, find_bounds, unbounded
+from ..bands.evidence import (
+    Bands,
+    BandTable,
+    kernel_scales,
+    least_ratio,
+    measure_bands,
+    model_weights,
+)
+from ..bands.ladder import WIDTHS, Grid, Ladder, ladder_of
+from ..bands.resolution import find_resolution
 from ..families import extent
-from ..ladder import WIDTHS, Grid, Ladder, ladder_of
-from ..membership import sample_membership
-from ..models import ModelSet, draw_models
+from ..models.bounds import Bounds, find_bounds, unbounded
+from ..models.drawing import ModelSet, draw_models
+from ..models.membership import sample_membership
+from ..models.refit import can_refit, refit_models
 from ..protocols import Floats, Ints, ModelFamily, Sampler
-from ..refit import can_refit, refit_models
-from ..resolution import find_resolution
 from ..selection import name_counts
 
 # A renewal draws this many candidates for each model that it replaces, and keeps the best.

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds import Bounds
 from ..fitted import file_checks as checks
 from ..io.archive import ArchiveError, Arrays, damaged, read_archive, write_archive
-from ..models import ModelSet
+from ..models.bounds import Bounds
+from ..models.drawing import ModelSet
 from ..protocols import ModelFamily
-from ..structures import Structure
+from ..structures.greedy import Structure
 from .detector import POOL, StreamDetector
 from .drift import Drift, Tracked
 

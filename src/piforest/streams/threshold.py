@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import labels, thresholds
 from .._random import Stream
-from ..boundaries import Boundaries
+from ..labels import thresholds
+from ..labels import votes as labels
 from ..protocols import Floats, ModelFamily
-from ..structures import Structure
+from ..structures.boundaries import Boundaries
+from ..structures.greedy import Structure
 from .cells import Cells
 
 # So many more rows may be flagged than twice those that look anomalous.

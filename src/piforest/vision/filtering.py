@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._random import Stream
-from ..assignment import Assignment, assign_rows
 from ..estimators import PreferenceIsolationForest
 from ..families import FAMILIES, get_family, layout_of
 from ..io.cameras import Camera
 from ..proposals import Proposals
 from ..proposals.propose import propose
 from ..protocols import Bools, Floats, Ints
+from ..structures.assignment import Assignment, assign_rows
 from ..typing import ContaminationLike, FamilyLike, RandomStateLike, SigmaLike
 from .inputs import MatchesLike, PointsLike, as_rows
 from .motions import CALIBRATED, Motion, motions_of

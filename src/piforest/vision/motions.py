@@ -10,7 +10,7 @@ import numpy as np
 
 from ..io.cameras import Camera
 from ..protocols import Floats, Ints
-from ..structures import Structure
+from ..structures.greedy import Structure
 from .pose import best_rotation, relative_pose
 from .refine import fit_homography, refine, transfer_errors
 

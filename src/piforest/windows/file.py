@@ -29,7 +29,7 @@ from ..fitted.file_params import decode_params, encode_params
 from ..fitted.file_versions import VERSION, to_current_version
 from ..io.archive import ArchiveError, Arrays, read_archive, write_archive
 from ..protocols import Floats
-from ..structures import Structure
+from ..structures.greedy import Structure
 from .cutting import MAX_WINDOWS
 from .fitted import FittedWindows, Window
 from .tiling import Tiling

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import labels, thresholds
 from .._random import SUBSET, Stream, below, mix
 from .._validation import check_enough_rows
 from ..diagnosis import Finding
 from ..engines import Backend
 from ..explain import Explanation, Nearby
 from ..fitted.state import SigmaSource
+from ..labels import thresholds
+from ..labels import votes as labels
 from ..protocols import Bools, Floats
 from .fitted import FittedWindows, Window
 

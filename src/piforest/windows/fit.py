@@ -12,15 +12,15 @@ import numpy as np
 from .._random import Stream, choose, subset
 from .._threads import in_threads
 from .._validation import NoModels, check_family_fits
-from ..bands import least_ratio
+from ..bands.evidence import least_ratio
 from ..engines.cpu import CpuEngine
 from ..fitted import FittedEmbedding, TrainingRows
 from ..fitted.state import SigmaSource
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
 from ..fitting.refinement import Steps
-from ..membership import sample_membership
+from ..models.membership import sample_membership
 from ..protocols import Floats, Ints
-from ..structures import Structure
+from ..structures.greedy import Structure
 from .fitted import FittedWindows, Window
 from .tiling import Occupied, Tiling, occupied
 

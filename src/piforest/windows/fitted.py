@@ -13,7 +13,7 @@ from ..engines.cpu import CpuEngine
 from ..fitted import FittedForest
 from ..fitted.state import SigmaSource
 from ..protocols import Bools, Floats, Ints
-from ..structures import Structure
+from ..structures.greedy import Structure
 from .tiling import Tiling
 
 # Rows that a thread scores at a time, in all windows that hold them.

@@ -17,8 +17,8 @@ pytest.importorskip("fastapi", reason="piforest[studio] is not installed")
 from piforest import load
 from piforest.apps import cli
 from piforest.apps.studio.files import harmless
-from piforest.calibration import Calibration
 from piforest.io.tables import read_table
+from piforest.labels.calibration import Calibration
 from studio_runs import lines_csv, studio_in
 
 pytestmark = pytest.mark.slow

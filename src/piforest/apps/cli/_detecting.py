@@ -277,7 +277,7 @@ def _detect(
     shown: Mapping[str, Any],
     proposals: Proposals | None,
 ) -> Detection:
-    from ...assignment import assign_rows
+    from ...structures.assignment import assign_rows
 
     start = time.perf_counter()
     detector = fit_points(args, families, output, points, proposals)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ...series import SeriesResult
+    from ...series.inspect import SeriesResult
 
 _CHANNELS = 8  # drawn at most, those that runs name first
 _POINTS = 4000  # drawn of each channel

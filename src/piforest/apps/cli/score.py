@@ -161,8 +161,8 @@ def _score(
     tally: _Tally,
     writer: Any,
 ) -> None:
-    from ...assignment import assign_rows
     from ...io.tables import score_names, with_scores
+    from ...structures.assignment import assign_rows
 
     numbers = numbers_of(block, args)
     scored = ~numbers.missing(names)

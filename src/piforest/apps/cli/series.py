@@ -29,7 +29,7 @@ from ._writing import check_installed
 
 if TYPE_CHECKING:
     from ...io.tables import Table
-    from ...series import Run, SeriesResult
+    from ...series.inspect import Run, SeriesResult
 
 HELP = "find the anomalous stretches of a series of one or more channels"
 DESCRIPTION = (
@@ -102,7 +102,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> None:
-    from ...series import inspect_series
+    from ...series.inspect import inspect_series
 
     _check_outputs(args, output)
     if len(args.family) > 1:

@@ -112,7 +112,7 @@ def _numbers(table: Table, name: str) -> Floats | None:
 
 def _step(values: Floats) -> float | None:
     """The step that values are rounded to, None if there is none."""
-    from ...resolution import step_of
+    from ...bands.resolution import step_of
 
     step = float(step_of(values))
     return step if step > 0 else None

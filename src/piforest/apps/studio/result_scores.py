@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...assignment import Assignment
 from ...report.content import most_telling
+from ...structures.assignment import Assignment
 from .arrays import Arrays
 from .results import MOST_ROWS, false_alarms, write_columns, write_nearest, write_scores
 from .running import Keeper

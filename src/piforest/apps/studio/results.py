@@ -57,7 +57,7 @@ def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     from ...report.axes import law_of
     from ...report.content import build_content, most_telling
     from ...report.payload import distance_unit, outline_data, threshold_table, view_of
-    from ...structures import REACH
+    from ...structures.greedy import REACH
 
     points, found, images = (keeper.found[name] for name in ("points", "found", "images"))
     detector = found.detector
@@ -125,7 +125,7 @@ def write_scores(
 
 def write_nearest(arrays: Arrays, X: Floats, structures: Any) -> None:
     """The nearest structure of each row, whatever the threshold: the page moves it."""
-    from ...assignment import nearest_structures
+    from ...structures.assignment import nearest_structures
 
     if structures:
         arrays.write("nearest", nearest_structures(X, structures)[0].astype(np.int32))

@@ -15,7 +15,7 @@ from dask.delayed import delayed
 
 from ...fitted import FittedForest
 from ...protocols import Floats
-from ...structures import Structure
+from ...structures.greedy import Structure
 from .. import choose_engine
 
 # The models that this process unpacked last.

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from ..._kernels.bands import MAX_WIDTHS, NO_BAND
-from ...bands import Bands, BandTable, bands_of, fits_table, within
-from ...ladder import Ladder
-from ...membership import SampleMembership
-from ...models import ModelSet
+from ...bands.evidence import Bands, BandTable, bands_of, fits_table, within
+from ...bands.ladder import Ladder
+from ...models.drawing import ModelSet
+from ...models.membership import SampleMembership
 from ...protocols import Floats
 from ._memory import explain_out_of_memory, to_device
 from .preferences import ALIGNED, DeviceMembership
@@ -91,7 +91,7 @@ def measure_bands(
     *,
     keep: bool,
 ) -> tuple[Bands, BandTable | None]:
-    """`piforest.bands.measure_bands` on a device."""
+    """`piforest.bands.evidence.measure_bands` on a device."""
     bands, table = DeviceBands(models, membership, ladder.widths, device), None
     null_inside = _null_inside(bands, ladder)
     if keep and fits_table(len(X), len(models)):

@@ -11,12 +11,12 @@ from weakref import WeakKeyDictionary
 from ..._rows import SparseRows
 from ..._tensors import is_tensor
 from ..._validation import check_tensor
-from ...bands import Bands, BandTable
+from ...bands.evidence import Bands, BandTable
+from ...bands.ladder import Ladder
 from ...fitted import FittedEmbedding, FittedForest
 from ...forest import FlatForest, PooledForest
-from ...ladder import Ladder
-from ...membership import SampleMembership
-from ...models import ModelSet
+from ...models.drawing import ModelSet
+from ...models.membership import SampleMembership
 from ...protocols import Floats
 from ..local import LocalEngine
 from ..protocol import ForestPlan

@@ -11,8 +11,8 @@ import torch
 
 from ..._rows import UNIT, SparseRows, index_dtype
 from ...fitted import FittedEmbedding
-from ...membership import SampleMembership
-from ...models import ModelSet
+from ...models.drawing import ModelSet
+from ...models.membership import SampleMembership
 from ...protocols import Floats, Kernel
 from ._memory import explain_out_of_memory, to_device
 from .random import mix, unsigned_order

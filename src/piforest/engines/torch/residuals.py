@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 from ..._validation import warn_user
-from ...bounds import CELLS, CELLS_2D, unbounded
 from ...families._formula import prepared_params
 from ...families.scaled import has_formula
-from ...models import ModelSet
-from ...residuals import residual_blocks
+from ...models.bounds import CELLS, CELLS_2D, unbounded
+from ...models.drawing import ModelSet
+from ...models.residuals import residual_blocks
 
 
 class DeviceModels:

@@ -1,0 +1,3 @@
+"""Scores to labels: votes against random points, thresholds, calibrated p-values."""
+
+__all__ = []

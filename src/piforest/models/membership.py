@@ -1,0 +1,97 @@
+"""Which models have a point in their minimal sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._kernels.preferences import find_contents
+from .._random import mix
+from ..protocols import Bools, Floats, Ints
+from .drawing import ModelSet, sample_positions
+
+
+@dataclass(frozen=True)
+class SampleMembership:
+    """For each distinct row in any minimal sample, the models whose samples contain it.
+
+    Rows are identified by their content, not by their number, so that equal rows, and training
+    rows and new rows, are treated alike.
+    """
+
+    hashes: Any
+    """(c,) ascending, a 64-bit hash of each distinct content"""
+    points: Floats
+    """(c, d)"""
+    starts: Ints
+    """(c + 1,)"""
+    columns: Ints
+    """the models of each content, ascending"""
+
+    def of(self, X: Floats) -> tuple[Ints, Ints]:
+        """The start and the end of the models of each row of X in `columns`."""
+        first, last = np.empty((2, len(X)), np.int64)
+        find_contents(_bits(X), self.hashes, self._contents, self.starts, first, last)
+        return first, last
+
+    @cached_property
+    def _contents(self) -> Any:
+        return _bits(self.points)
+
+
+def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
+    """The index of all models; those of several families are numbered consecutively."""
+    points = np.concatenate([part.points for part in models])
+    # Of each point once: all samples together may be a thousand times as large.
+    hashes, chosen, content = np.unique(_row_hashes(points), return_index=True, return_inverse=True)
+    content, contents, columns, first = content.astype(np.int32), [], [], 0
+    for part in models:
+        excludes = part.excludes_sample
+        excluding = np.arange(len(part)) if excludes is None else np.flatnonzero(excludes)
+        rows = sample_positions(part.samples, excluding).ravel()
+        contents.append(content[: len(part.points)][rows])
+        columns.append(first + np.repeat(excluding, part.samples.shape[1]))
+        content, first = content[len(part.points) :], first + len(part)
+    each = np.concatenate(contents)
+    # Stable, so that the models of a content stay in ascending order; 16 bits are sorted by radix.
+    few = len(hashes) <= 2**16
+    order = np.argsort(each.astype(np.uint16) if few else each, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(hashes))))
+    return SampleMembership(hashes, points[chosen], starts, np.concatenate(columns)[order])
+
+
+def first_occurrences(X: Floats, views: Sequence[Sequence[int]], among: Bools) -> Bools:
+    """(n,) True for the rows of `among` that are evidence: repeated points are none.
+
+    Of rows that are equal in the columns of a view, only the first is: a point of one image that
+    matches many of the other counts once. Without views, the first of equal rows.
+    """
+    first, rows = np.zeros(len(X), np.bool_), np.flatnonzero(among)
+    if not views:
+        first[rows[np.unique(_row_hashes(X[rows]), return_index=True)[1]]] = True
+        return first
+    points = [_row_hashes(X[rows][:, list(view)]).tolist() for view in views]
+    taken: list[set[int]] = [set() for _ in views]
+    for row, *ends in zip(rows.tolist(), *points):
+        if not any(end in used for end, used in zip(ends, taken)):
+            first[row] = True
+            for end, used in zip(ends, taken):
+                used.add(end)
+    return first
+
+
+def _row_hashes(X: Floats) -> Any:
+    """(n,) a 64-bit hash of the content of each row."""
+    hashes = np.zeros(len(X), np.uint64)
+    for column in _bits(X).T:
+        hashes = mix(hashes, column)
+    return hashes
+
+
+def _bits(X: Floats) -> Any:
+    """(n, d) the bits of floats; -0 counts as 0."""
+    return np.ascontiguousarray(X + 0.0).view(np.uint64)

@@ -1,0 +1,121 @@
+"""Refit models to the points of their bands by weighted least squares.
+
+The model of a minimal sample has the noise of a few points. For families that are linear in lifted
+coordinates, the least-squares model of all points of a band follows from their second moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._kernels.moments import add_moments
+from .._threads import in_threads, n_threads
+from ..families import Frame, extent, layout_of
+from ..families.scaled import column_units
+from ..protocols import Bools, Floats, Ints, ModelFamily
+from .drawing import ModelSet
+from .membership import SampleMembership
+from .residuals import residual_blocks
+
+# Points beyond this many scales have no weight.
+_REACH = 2.5
+# Minimal samples of this many points are large, and a fit then needs this many rows for each of
+# them. A fit to fewer is by chance near the rows that it was fitted to, but not near others.
+LARGE, ROWS_EACH = 6, 5
+# Models of a thread: sums of floats run over all rows, so threads divide the models.
+_PART = 256
+
+
+def can_refit(family: ModelFamily) -> bool:
+    """Whether the models of the family are refitted to their bands."""
+    declared = hasattr(family, "lift") and hasattr(family, "refit")
+    return declared and getattr(family, "refits_bands", True)
+
+
+def refit_models(
+    models: ModelSet, X: Floats, membership: SampleMembership, among: Bools | None = None
+) -> ModelSet:
+    """The least-squares models of the points in the bands, by biweights of their scales.
+
+    The points of a model's own minimal sample have no weight. A model whose points determine none,
+    or are too few, stays as it is. among: which models to refit, all by default.
+    """
+    size, limit = models.samples.shape[1], _REACH * models.scale
+    lifted, (starts, ends) = Lifted.of(models.family, X), membership.of(X)
+    S, counts = lifted.no_moments(len(models)), np.zeros(len(models), np.int64)
+
+    def add(first: int) -> None:
+        at = slice(first, first + _PART)
+        bounds = None if models.bounds is None else models.bounds[at]
+        part = replace(models, params=models.params[at], bounds=bounds)
+        for rows, R in residual_blocks(X, [part], limit[at]):
+            if size >= LARGE:
+                counts[at] += np.sum(limit[at] > R, axis=0)
+            add_moments(
+                R, limit[at], starts[rows], ends[rows], membership.columns, first,
+                lifted.rows[rows], S[at],
+            )  # fmt: skip
+
+    parts = [(first,) for first in range(0, len(models), _PART)]
+    list(in_threads(add, parts, n_threads(), len(parts)))
+    theta, valid = lifted.solved(S)
+    valid &= (size < LARGE) | (counts >= ROWS_EACH * size)
+    if among is not None:
+        valid &= among
+    return replace(models, params=np.asfortranarray(np.where(valid[:, None], theta, models.params)))
+
+
+class Lifted(NamedTuple):
+    """Rows in the coordinates in which the models of a family are linear."""
+
+    family: Any
+    frame: Frame
+    rows: Floats
+    """(n, L)"""
+
+    @classmethod
+    def of(cls, family: Any, X: Floats) -> Lifted:
+        frame = normalisation(family, X)
+        return cls(family, frame, np.ascontiguousarray(family.lift(frame.normalised(X))))
+
+    def refit(
+        self,
+        blocks: Iterable[tuple[slice, Floats]],
+        limit: Floats,
+        skipped: tuple[Ints, Ints, Ints],
+    ) -> tuple[Floats, Bools]:
+        """The least-squares models (m, p) of the rows within the limits (m,), and a mask of the
+        valid ones.
+
+        blocks: slices of the rows and their residuals (rows, m), which are overwritten. skipped:
+        starts and ends (n,) of the models that each row has no weight for, and these models.
+        """
+        S, (starts, ends, models) = self.no_moments(len(limit)), skipped
+        for rows, R in blocks:
+            add_moments(R, limit, starts[rows], ends[rows], models, 0, self.rows[rows], S)
+        return self.solved(S)
+
+    def no_moments(self, m: int) -> Floats:
+        """(m, L, L) sums of products, before any row is added."""
+        return np.zeros((m, self.rows.shape[1], self.rows.shape[1]))
+
+    def solved(self, S: Floats) -> tuple[Floats, Bools]:
+        """The models of sums of products, of which the lower triangles are set."""
+        S += np.tril(S, -1).transpose(0, 2, 1)
+        with np.errstate(all="ignore"):
+            params, valid = self.family.refit(S, self.frame)
+        return params, valid & np.isfinite(params).all(axis=1)
+
+
+def normalisation(family: ModelFamily, X: Floats) -> Frame:
+    """Medians and sizes of the columns; one size for all columns, except for tables."""
+    centre = np.median(X, axis=0)
+    if layout_of(family).kind != "table":
+        return Frame(centre, extent(family, X) * column_units(family, X.shape[1]))
+    spread = np.median(np.abs(X - centre), axis=0)
+    spread = np.where(spread > 0, spread, np.std(X, axis=0))
+    return Frame(centre, np.where(spread > 0, spread, 1.0))

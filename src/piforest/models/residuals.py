@@ -1,0 +1,91 @@
+"""Distances of points to models, a few rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from .._kernels.preferences import exclude_outside
+from .._validation import check_distances, check_shape
+from ..families import FAMILIES
+from ..families.scaled import ScaledFamily
+from ..protocols import Floats, ModelFamily
+from .drawing import ModelSet
+
+# The size of a block's table: small enough for the cache, large enough that threads seldom wait
+# for the interpreter lock.
+_TABLE_BYTES = 2560 * 1024
+_MAX_ROWS = 256
+
+
+def block_rows(models: Sequence[ModelSet]) -> int:
+    """The number of rows in a block for these models.
+
+    A custom family always gets the same number: where its residuals go through BLAS, blocks of
+    different sizes would be rounded differently. Built-in families do not depend on it.
+    """
+    if any(getattr(part.family, "slow_calls", False) for part in models):
+        return _MAX_ROWS
+    m = sum(len(part.params) for part in models)
+    return max(8, min(_MAX_ROWS, _TABLE_BYTES // (8 * m)))
+
+
+def residual_blocks(
+    X: Floats, models: Sequence[ModelSet], limits: Floats | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Residuals of X to all models, block by block: the slice of rows, and R (rows, m).
+
+    limits (m,): residuals beyond these need not be right; those of bounded models take less time.
+    """
+    n, size = len(X), block_rows(models)
+    sizes = [len(part.params) for part in models]
+    limits = np.full(sum(sizes), np.inf) if limits is None else limits
+    near = np.split(limits, np.cumsum(sizes)[:-1])
+    stable = all(is_built_in(part.family) for part in models)
+    for start in range(0, n, size):
+        block = X[start : start + size]
+        if len(block) < size and not stable:  # padded with copies of the last row
+            block = X[np.minimum(np.arange(start, start + size), n - 1)]
+        tables = [_residuals(part, block, limit) for part, limit in zip(models, near)]
+        R = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
+        rows = slice(start, min(start + size, n))
+        yield rows, R[: rows.stop - start]
+
+
+def is_built_in(family: ModelFamily) -> bool:
+    """Whether the residuals of one row and one model do not depend on those computed with them."""
+    return _is_registered(type(family.base if isinstance(family, ScaledFamily) else family))
+
+
+@lru_cache(maxsize=64)
+def _is_registered(kind: type) -> bool:
+    return f"{kind.__module__}:{kind.__qualname__}" in FAMILIES.entries.values()
+
+
+def _residuals(models: ModelSet, block: Floats, limit: Floats) -> Floats:
+    """Checked, since compiled code that reads beyond an array would crash.
+
+    Those of built-in families are not checked again: the tests check them, and one more pass over
+    all residuals takes a twelfth of the time.
+    """
+    family = models.family
+    R = family.residuals(block, models.params)
+    if is_built_in(family):
+        return _bounded(models, block, R, limit)
+    source = f"residuals of family {family.name!r}"
+    R = check_shape(source, R, (len(block), len(models))).astype(np.float64, order="C", copy=False)
+    check_distances(source, R)
+    return _bounded(models, block, np.array(R), limit)
+
+
+def _bounded(models: ModelSet, X: Floats, R: Floats, limit: Floats) -> Floats:
+    """The residuals R (n, m), infinite for points within the limit outside the bounds of a
+    model."""
+    bounds = models.bounds
+    if bounds is not None:
+        U = models.family.coordinates(X, models.params)  # type: ignore[attr-defined]
+        per_axis = round(bounds.cells.shape[1] ** (1 / len(U)))
+        exclude_outside(R, limit, U[0], U[-1], bounds.low, bounds.size, per_axis, bounds.cells)
+    return R

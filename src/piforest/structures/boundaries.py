@@ -1,0 +1,115 @@
+"""Where a structure ends: how far from it a point may lie and still belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..bands.ladder import WIDTHS
+from ..bands.noise import in_sigmas, robust_sigma
+from ..families import extent
+from ..models.heaps import fills_little, is_heap
+from ..protocols import Bools, Floats
+from .greedy import Structure
+
+# A structure ends between 2 and 4.5 of its sigmas, farther if its codimension is above 2.
+_FIRST, _LAST, _MOST_HALF_WIDTHS = 2.0, 4.5, 3.0
+# The end of a structure that is too wide for a background beside it.
+_WIDE = 4.0
+# Points beyond this many half-widths of a structure were left when the next one was selected.
+_LEFT = 2.0
+# Outward, each shell is wider by this factor, a third of an octave.
+_SHELL = 2.0 ** (1 / 3)
+# A shell belongs to the structure if it is denser than the background by this factor.
+_DENSER = 2.0
+# A heap is wider than the other structures by this factor, unless its shape shows what it is.
+_WIDER = 2.5
+
+
+class Boundaries:
+    """The structures of the points X that are no heaps, and where each of them ends."""
+
+    def __init__(self, X: Floats, structures: Sequence[Structure]) -> None:
+        R = _residuals(X, structures)
+        heaps = _heaps(X, R, structures)
+        self.structures = [each for each, heap in zip(structures, heaps) if not heap]
+        R = R[:, ~heaps]
+        self.half_widths = np.array([each.half_width for each in self.structures])
+        nearest = np.argmin(R / self.half_widths, axis=1) if self.structures else np.empty(0)
+        room = _widest(self.structures, X)
+        self.ends = np.array([
+            _end(R[nearest == k, k], each, X.shape[1], room[k])
+            for k, each in enumerate(self.structures)
+        ])  # fmt: skip
+        """(s,) the distance at which the points of each structure end"""
+        self.wide = self.ends >= _WIDE / _FIRST * room / 4
+        """(s,) which are too wide for a background beside them"""
+
+    def beyond(self, X: Floats) -> Bools:
+        """(n,) which rows lie beyond the end of every structure."""
+        return np.asarray(np.all(_residuals(X, self.structures) > self.ends, axis=1))
+
+    def far(self, X: Floats) -> Bools:
+        """(n,) which rows lie beyond the end of every structure, or three half-widths from it."""
+        limits = np.minimum(self.ends, _MOST_HALF_WIDTHS * self.half_widths)
+        return np.asarray(np.all(_residuals(X, self.structures) > limits, axis=1))
+
+
+def _residuals(X: Floats, structures: Sequence[Structure]) -> Floats:
+    """(n, s)"""
+    return np.column_stack([np.empty((len(X), 0)), *(each.residuals(X) for each in structures)])
+
+
+def _widest(structures: Sequence[Structure], X: Floats) -> Floats:
+    """(s,) the half-width of the widest band with a background; measured once for each family."""
+    families = {id(each.family): each.family for each in structures}
+    sizes = {key: float(WIDTHS[0] * extent(family, X)) for key, family in families.items()}
+    return np.array([sizes[id(each.family)] for each in structures])
+
+
+def _end(r: Floats, structure: Structure, d: int, widest: float) -> float:
+    """Where the density of the residuals r of d columns falls to that of the background.
+
+    r: of the points that are nearer to this structure than to others. The background is the lower
+    density of the two outermost octaves of the widest band.
+    """
+    c = structure.family.codimension(d)
+    sigma = robust_sigma(r, structure.half_width, c)
+    ordered = np.sort(r)
+
+    def density(low: float, high: float) -> float:
+        low_rank, high_rank = np.searchsorted(ordered, [low, high], side="right")
+        return float((high_rank - low_rank) / ((high / widest) ** c - (low / widest) ** c))
+
+    first, last, wide = (in_sigmas(each, c) * sigma for each in (_FIRST, _LAST, _WIDE))
+    if first >= widest / 4:
+        return wide
+    background = min(density(widest / 4, widest / 2), density(widest / 2, widest))
+    end = first
+    while end < last:
+        following = min(end * _SHELL, last)
+        shell = density(end, following)
+        if shell == 0 or shell < _DENSER * background:
+            break
+        end = following
+    return end
+
+
+def _heaps(X: Floats, R: Floats, structures: Sequence[Structure]) -> Bools:
+    """(s,) which structures are heaps of points with a model through them.
+
+    Structures are in the order of their selection: each was found among the points that are beyond
+    two half-widths of those before it.
+    """
+    found = np.zeros(len(structures), np.bool_)
+    if len(structures) < 2:
+        return found
+    widths = np.array([each.half_width for each in structures])
+    for k, each in enumerate(structures):
+        left = np.all(R[:, :k] > _LEFT * widths[:k], axis=1)
+        own = np.where(left, R[:, k], np.inf)
+        found[k] = is_heap(each.family, X, own[:, None], widths[[k]])[0]
+        if widths[k] >= _WIDER * np.median(np.delete(widths, k)):
+            found[k] |= fills_little(each.family, X, own, widths[k])
+    return found

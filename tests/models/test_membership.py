@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from piforest._kernels.preferences import find_contents
+from piforest._random import Stream
+from piforest.families import get_family
+from piforest.models.drawing import ModelSet, draw_models
+from piforest.models.membership import _bits, _row_hashes, first_occurrences, sample_membership
+from piforest.sampling import get_sampler
+
+
+def drawn(family, X, n_models=60):
+    return draw_models(X, get_family(family), get_sampler("uniform"), n_models, Stream(3))[0]
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_the_models_of_a_row_are_those_whose_samples_contain_an_equal_row(d):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (50, d)).astype(float)  # many equal rows, and zeros
+    models = [drawn("line", X), drawn("hyperplane", X, 30)]
+    membership = sample_membership(models)
+    rows = np.concatenate([X, -X, X + 0.5])
+    rows[0] = -0.0
+    starts, ends = membership.of(rows)
+    for row, start, end in zip(rows, starts, ends):
+        expected, offset = [], 0
+        for part in models:
+            contains = [(X[sample] == row).all(axis=1).any() for sample in part.samples]
+            expected += [offset + j for j in np.flatnonzero(contains)]
+            offset += len(part)
+        assert sorted(set(membership.columns[start:end].tolist())) == expected
+
+
+def test_rows_with_equal_hashes_but_other_contents_are_not_equal():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    membership = sample_membership([drawn("line", X)])
+    row = membership.points[:1].copy()
+    assert membership.of(row)[1] > 0
+    # Now it has the hash of the first content, but other coordinates.
+    membership.points[0, 1] += 1.0
+    vars(membership).pop("_contents", None)
+    starts, ends = membership.of(row)
+    assert starts[0] == ends[0] == 0
+
+
+def test_first_occurrences_marks_the_first_of_equal_rows():
+    X = np.array([[1.0, 2], [0.0, 1], [1.0, 2], [-0.0, 1], [3.0, 3]])
+    everything = np.ones(len(X), bool)
+    assert first_occurrences(X, (), everything).tolist() == [True, True, False, False, True]
+    assert first_occurrences(X, (), ~everything).sum() == 0
+
+
+def test_matches_that_share_a_point_count_once_in_each_view():
+    X = np.array([[0, 0, 1, 1], [0, 0, 2, 2], [3, 3, 2, 2], [4, 4, 2, 2], [5, 5, 1, 1]], float)
+    views, everything = ((0, 1), (2, 3)), np.ones(5, bool)
+    assert first_occurrences(X, views, everything).tolist() == [True, False, True, False, False]
+    # A row that does not take part does not hide others.
+    among = np.array([False, True, True, True, True])
+    assert first_occurrences(X, views, among).tolist() == [False, True, False, False, True]
+    rng = np.random.default_rng(0)
+    X, everything = rng.integers(0, 6, (300, 4)).astype(float), np.ones(300, bool)
+    counted = X[first_occurrences(X, views, everything)]
+    for view in views:
+        assert len(np.unique(counted[:, view], axis=0)) == len(counted)
+
+
+def test_an_index_of_samples_is_far_smaller_than_the_samples():
+    rng, m, k = np.random.default_rng(0), 400, 200
+    points = rng.normal(size=(k + 50, k))
+    samples = np.array([rng.permutation(len(points))[:k] for _ in range(m)])
+    ones = np.ones(m)
+    models = ModelSet(get_family("hyperplane"), np.zeros((m, 2 * k)), samples, points, ones, ones)
+    tracemalloc.start()
+    membership = sample_membership([models])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(membership.columns) == m * k
+    assert peak < 10e6 < samples.size * k * 8 / 10
+
+
+def test_the_smallest_difference_makes_rows_different():
+    X = np.array([[0.0], [5e-324], [-5e-324], [1.0], [1.0 + 2.0**-52]])
+    assert first_occurrences(X, (), np.ones(len(X), bool)).all()
+
+
+def test_a_row_whose_hash_is_above_all_others_is_not_looked_up_beyond_the_end():
+    """The memory after the arrays holds what would be found there."""
+    rows = np.random.default_rng(0).normal(size=(8, 2))
+    hashes = _row_hashes(rows)
+    order = np.argsort(hashes)
+    hashes, bits = hashes[order], _bits(rows[order])
+    first, last = np.full((2, 1), -1)
+    find_contents(bits[7:], hashes[:7], bits[:7], np.arange(9), first, last)
+    assert (first[0], last[0]) == (0, 0)
+    find_contents(bits[7:], hashes, bits, np.arange(9), first, last)
+    assert (first[0], last[0]) == (7, 8)
