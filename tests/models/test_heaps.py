@@ -86,6 +86,16 @@ def test_points_that_do_not_count_have_infinite_residuals():
     assert not is_heap(LINE, X, np.full_like(R, np.inf), np.array([0.04])).any()
 
 
+def test_a_line_as_noisy_as_the_data_are_wide_is_no_heap():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1, 1, 900), rng.normal(0, 0.3, 900)])
+    X = np.vstack([X, rng.uniform(-1, 1, (100, 2))])
+    detector = PreferenceIsolationForest("line", random_state=0).fit(X)
+    assert len(detector.structures_) == 1
+    R = LINE.residuals(X, through(LINE, [-1, 0], [1, 0]))
+    assert not is_heap(LINE, X, R, np.array([0.6])).any()
+
+
 def test_families_of_matches_have_no_heaps():
     family = get_family("translation")
     X = np.random.default_rng(0).uniform(size=(50, 4))

@@ -157,7 +157,8 @@ def _without_heaps(
         R = part.family.residuals(rows, part.params)
         # Where narrow structures cross, points are on all sides of each.
         wide = bands.half_width > _WIDER * _narrow(bands)
-        kept.append(_indices(~(wide & is_heap(part.family, rows, R, bands.half_width))))
+        left = ~(wide & is_heap(part.family, rows, R, bands.half_width))
+        kept.append(np.flatnonzero(left | ~left.any()))
     factors = [each[at] for each, at in zip(factors, kept)]
     return [part.take(at) for part, at in zip(models, kept)], factors
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..families import layout_of
+from ..families import extent, layout_of
 from ..families.scaled import scaled_rows
 from ..protocols import Bools, Floats, ModelFamily
 
@@ -39,8 +39,11 @@ def is_heap(family: ModelFamily, X: Floats, R: Floats, half_width: Floats) -> Bo
     places = _places(family, X)
     c = 0 if kind == "table" else family.codimension(d)
     ratios = [_variance_ratio(places, r, width, c) for r, width in zip(R.T, half_width)]
-    limit = _ISOTROPIC_TABLE if kind == "table" else _ISOTROPIC
-    return np.asarray(ratios, np.float64) > limit
+    found = np.asarray(ratios, np.float64) > (_ISOTROPIC_TABLE if kind == "table" else _ISOTROPIC)
+    if kind == "table":
+        return found
+    # Neighbourhoods as large as the data say how these are spread, not what the model goes through.
+    return found & (_REACH * half_width < extent(family, X))
 
 
 def fills_little(family: ModelFamily, X: Floats, r: Floats, width: float) -> bool:
