@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -208,16 +209,19 @@ def run_pairs(
 
     done = {} if journal is None else journal.finished(pairs)
     waiting = [pair for pair in pairs if pair not in done]
-    work = (delayed(_judge)(file, pair, options, journal) for pair in waiting)
+    folder = Path.cwd()
+    work = (delayed(_judge)(file, pair, options, journal, folder) for pair in waiting)
     computed = Parallel(n_jobs, return_as="generator", batch_size=1)(work) if waiting else iter(())
     for pair in pairs:
         yield _loaded(done[pair]) if pair in done else next(computed)
 
 
 def _judge(
-    file: MatchFile, pair: Pair, options: PairOptions, journal: Journal | None
+    file: MatchFile, pair: Pair, options: PairOptions, journal: Journal | None, folder: Path
 ) -> PairResult:
-    """In a process of its own."""
+    """In a process of its own, which joblib may have started in another folder."""
+    if Path.cwd() != folder:
+        os.chdir(folder)
     cameras = _cameras(file, pair, options)
     result = judge_pair(pair, file.read(pair), cameras, options)
     if journal is not None:
