@@ -234,7 +234,7 @@ def test_smaller_windows_are_used_where_structures_are_not_straight():
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 1, 6000)
     straight = np.column_stack([x, 0.3 * x + 0.002 * rng.normal(size=len(x))])
-    curved = np.column_stack([x, 0.1 * np.sin(60 * x) + 0.002 * rng.normal(size=len(x))])
+    curved = np.column_stack([x, 0.02 * np.sin(60 * x) + 0.002 * rng.normal(size=len(x))])
     options = {"contamination": 0.1, "n_models": 100, "n_estimators": 5}
     assert len(local(**options).fit(straight).fitted_.tilings) == 4
     assert len(local(**options).fit(curved).fitted_.tilings) > 4

@@ -142,7 +142,7 @@ def run(folder: Path) -> int:
     except Exception as problem:
         error = " ".join(f"{type(problem).__name__}: {problem}".split())
     status.end()
-    if error is not None and "not enough memory" in error:
+    if error is not None and "memory" in error:
         error += memory_limit(spec["memory_mb"])
     finish(folder, "done" if error is None else "failed", error, warnings=warnings,
            most_mb=round(status.most, 1))  # fmt: skip
