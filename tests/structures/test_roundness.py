@@ -57,7 +57,7 @@ def test_the_cloud_is_made_round_only_in_doubt(monkeypatch):
     def never(*args):
         raise AssertionError("the cloud is searched again")
 
-    monkeypatch.setattr("piforest.structures.greedy.roundness._finds", never)
+    monkeypatch.setattr("piforest.structures.roundness._finds", never)
     flat = cloud("Gaussian", 2, seed=5)
     assert not is_shape_of_cloud(flat, [line(0.05)], 2.0, Stream(0)), "a narrow band is none"
     assert not is_shape_of_cloud(flat, [], 2.0, Stream(0))
