@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from ..datasets.published import SYNTHETIC2D
 from ..protocols import Floats
 from .beyond import ABLATIONS, FAMILIES, FREE, HALVES, KNOWN, PLAIN, STEPS, WRONG
 from .curves import Curve, curve_of
@@ -36,7 +37,7 @@ def values_of(cells: list[Cell], kind: str) -> Values:
 def content(cells: list[Cell], pictures: dict[str, Picture]) -> list[Block]:
     sets, scenes = values_of(cells, "set"), values_of(cells, "scene")
     tables = [table for table in TABLES.values() if any((n, "", FREE) in sets for n in table.sets)]
-    blocks: list[Block] = [_intro()]
+    blocks: list[Block] = [_intro(cells)]
     if "steps" in pictures:
         blocks += [Heading("The steps"), pictures["steps"]]
     if tables:
@@ -55,7 +56,21 @@ def content(cells: list[Cell], pictures: dict[str, Picture]) -> list[Block]:
     return blocks
 
 
-def _intro() -> Block:
+def _intro(cells: list[Cell]) -> Block:
+    kinds = {
+        "draws of the anomalies of each 2D set": ("set", True),
+        "sampling seeds of each image pair": ("set", False),
+        "scenes of each condition": ("scene", True),
+    }
+    runs = []
+    for text, (kind, drawn) in kinds.items():
+        numbers = [
+            int(cell["settings"]["run"])
+            for cell in cells
+            if cell["settings"]["kind"] == kind
+            and (kind == "scene" or (cell["settings"]["dataset"] in SYNTHETIC2D) == drawn)
+        ]
+        runs += [f"{1 + max(numbers)} {text}"] if numbers else []
     return Text(
         "`PIF` is the paper's algorithm with the true noise (4 pixels for image pairs). "
         f"`{KNOWN}` is `PreferenceIsolationForest` with the same sigma, `{FREE}` with an estimated "
@@ -63,6 +78,7 @@ def _intro() -> Block:
         "on image pairs; on scenes the defaults. Mean AUC ± standard error. The constants of the "
         "method are the same everywhere; they were chosen on other draws of the 2D sets and on "
         "these image pairs, so the image pairs are not held out, but the scenes are."
+        + (f" Number of runs: {', '.join(runs)}." if runs else "")
     )
 
 
