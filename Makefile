@@ -16,7 +16,7 @@ setup-gpu: .venv/.setup  ## PyTorch beside it, the CPU build where pip finds one
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 
 quick: .venv/.setup  ## run the tests that are not slow: an answer in a minute
-	$(BIN)/python -m pytest -n auto -q -m "not slow" --durations=5
+	$(BIN)/python -m pytest -n auto -q -m "not slow" --durations=5 tests
 
 test: .venv/.setup  ## run all tests
 	$(BIN)/python -m pytest -n auto

@@ -159,6 +159,7 @@ def test_a_vague_trend_is_called_weak():
         assert ("weak_structure" in codes(detector)) == weak
 
 
+@pytest.mark.slow
 def test_structures_that_hold_few_points_are_reported():
     few = make_lines(2, noise=0.01, anomaly_share=0.6, random_state=0).data
     assert "little_explained" in codes(fitted(few))

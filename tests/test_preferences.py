@@ -165,6 +165,7 @@ def test_weights_are_relative_to_the_largest():
     assert np.array_equal(weighted, expected)
 
 
+@pytest.mark.slow
 def test_many_models_need_wider_columns():
     X = noisy("line", 20)
     models = models_of("line", X, 70_000, sigma=0.05)

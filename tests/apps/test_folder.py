@@ -451,6 +451,7 @@ def test_an_input_that_changed_after_its_output_was_written_is_named(detector, s
     assert all("already exists, from other data" in reason for reason in failed.values())
 
 
+@pytest.mark.slow
 def test_a_score_equal_to_the_threshold_is_no_anomaly(detector, table, source, tmp_path):
     scores, target = np.linspace(0, 1, 400), tmp_path / "out.parquet"
     path = source / "day=2" / "part0.parquet"

@@ -56,6 +56,7 @@ def test_wrong_prices_are_ordinary_alone_and_odd_beside_the_size(tmp_path, capsy
     assert price[wrong].max() <= price[~wrong].max()
 
 
+@pytest.mark.slow
 def test_the_photos_have_the_pixels_of_the_scene(tmp_path, capsys):
     cv2 = pytest.importorskip("cv2")
     from piforest.datasets import make_plane_pair

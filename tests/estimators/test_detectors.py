@@ -49,6 +49,7 @@ def small(cls=PreferenceIsolationForest.paper, family="line", **changes):
 # --- equal to the naive ones; test_paper.py does the same for the paper's algorithm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pool_size", [50, 4096])
 @pytest.mark.parametrize("sigma", ["auto", 0.03])
 @pytest.mark.parametrize("family", ["line", "circle"])

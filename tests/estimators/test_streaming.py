@@ -252,6 +252,7 @@ def test_the_threshold_follows_the_stream_and_drift_tells_what_changed():
     assert all(row > len(X) for row in (event.row for event in detector.drift_))
 
 
+@pytest.mark.slow
 def test_structures_of_a_stream_have_equations_with_the_names_of_its_columns():
     pd = pytest.importorskip("pandas")
     X = rows(600)

@@ -50,6 +50,7 @@ def test_any_number_of_null_rows_can_be_drawn(name, n):
     assert np.isfinite(null).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list_families())
 def test_null_rows_have_no_structure(name):
     """Far fewer of them than of the scene's rows lie on the structures of the scene."""

@@ -38,6 +38,7 @@ def noise_of(X, scale=1e-9):
     return X + np.random.default_rng(5).normal(0, scale, X.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 3, 4, 7])
 def test_flats_of_any_dimension_obey_their_laws(d):
     check_family("hyperplane", flat_points(d=d, r=d - 1))

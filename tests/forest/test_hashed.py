@@ -54,6 +54,7 @@ def test_nodes_and_path_lengths_equal_the_naive_ones(shape, exact, seed):
             assert length == pytest.approx(naive.hashed_length(own, expected, key, b), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("b", [2, 4, 7])
 @pytest.mark.parametrize("overlap", [0, 20, 40])
 def test_two_rows_share_a_child_as_often_as_their_similarity_says(b, overlap):

@@ -34,6 +34,7 @@ def test_steps_equal_weighted_least_squares_of_one_model_at_a_time():
         np.testing.assert_allclose(naive.concentrate(start, X, 0.75), found, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_impure_samples_move_to_a_law():
     X, target = two_laws(16, 1000, seed=2)
     laws = [naive.least_squares(X[target == k], np.ones(np.sum(target == k))) for k in (1, 2)]

@@ -137,6 +137,7 @@ def test_a_heat_map_needs_a_detector_fitted_on_two_columns(detector):
         plot_heatmap(sparse)
 
 
+@pytest.mark.slow
 def test_the_legend_of_a_threshold_counts_kept_and_flagged_rows(detector):
     ax = plot_threshold(detector)
     flagged = int((detector.labels_ == -1).sum())

@@ -68,6 +68,7 @@ def test_without_anywidget_the_error_names_the_extra_and_another_way(lines, monk
     module._widget_class.cache_clear()
 
 
+@pytest.mark.slow
 def test_piforest_does_not_import_anywidget_until_a_view_is_made():
     import subprocess
 

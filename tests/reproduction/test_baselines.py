@@ -24,6 +24,7 @@ PREFERENCES = PreferenceEmbedding("circle", sigma=0.03, n_models=60, random_stat
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data", [X, PREFERENCES.toarray()[:50, :20]], ids=["points", "preferences"]
 )

@@ -65,6 +65,7 @@ def test_the_scan_gets_scores_and_colours_and_loses_nothing(ending, scan, scene,
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_colours_of_a_scan_can_be_kept(scene, tmp_path, capsys):
     columns = dict(zip("xyz", scene.data.astype(np.float32).T))
     columns |= {name: np.full(len(scene.data), 7, np.uint8) for name in RGB}

@@ -24,6 +24,7 @@ def residuals(X, params):
 """
 
 
+@pytest.mark.slow
 def test_rows_are_scored_by_the_family_of_a_file(capsys, tmp_path):
     X, y = line_scene()
     table = put_lines(tmp_path / "lines.csv", X, y)

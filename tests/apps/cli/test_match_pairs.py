@@ -81,6 +81,7 @@ def test_pixels_with_cameras_give_a_pose(table, tmp_path, capsys):
     assert cv2.imread(str(tmp_path / "m.jpg")).shape[1] > 1000
 
 
+@pytest.mark.slow
 def test_quality_is_a_column_or_the_scores(table, tmp_path, capsys):
     path, pair = table
     command = [path, "--columns", "a,b,c,d", *FEW, "--json"]

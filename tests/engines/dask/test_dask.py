@@ -407,6 +407,7 @@ def test_a_missing_scheduler_gives_an_error_of_one_line():
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_chosen_rows_do_not_depend_on_the_chunk(monkeypatch):
     stream = Stream(5)
     hashes = _random.mix(stream.key, np.arange(5000))

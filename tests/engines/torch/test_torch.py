@@ -51,6 +51,7 @@ def test_random_bits_equal_those_of_numpy():
         assert np.array_equal(order, np.argsort(expected, kind="stable"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["tanimoto", "jaccard", "cosine"])
 @pytest.mark.parametrize("branching", [2, 5])
 @pytest.mark.parametrize("path", ["soft", "depth"])
