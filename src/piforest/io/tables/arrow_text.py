@@ -59,7 +59,9 @@ def _is_suitable(path: Path, rows: int | None, seen: Sniffed, head: list[str]) -
     size = path.stat().st_size if path.is_file() else 0
     return (
         size >= _LARGE
-        and (rows is not None or size < _MOST_BYTES)
+        # Part by part, the plain reader needs less memory.
+        and rows is None
+        and size < _MOST_BYTES
         and not split_name(path)[1]
         # An empty line may be an empty cell of a single column.
         and len(seen.names) > 1
