@@ -79,9 +79,22 @@ def test_a_job_that_needs_too_much_memory_ends_in_words(tmp_path):
         ended = asking.wait(asking.start(project, families=["line"]), 60)
         assert ended["state"] == "failed"
         assert "The limit of a job is 300 MB; --memory sets another." in ended["error"]
-        # A look at its columns works or is refused in words by the same limit; the server lives on.
+        assert asking.get("/projects").status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("memory_mb", "status"), [(2000.0, 200), (60.0, 422)])
+def test_a_look_at_a_file_has_the_limit_of_a_job(memory_mb, status, tmp_path):
+    """The beginning of a file needs some hundred megabytes: not 60, and not 2,000."""
+    part = gzip.compress(b"1,2\n" * 1_000_000, 9)
+    with studio_in(tmp_path, memory_mb=memory_mb) as asking:
+        project = asking.project(("bomb.csv.gz", gzip.compress(b"x,y\n") + part * 20))
         answer = asking.get(f"/projects/{project}/columns")
-        assert answer.status_code == 200 or "memory" in answer.json()["error"]
+        assert answer.status_code == status, answer.text[:300]
+        if status == 200:
+            assert "many_rows" in [each["code"] for each in answer.json()["findings"]]
+        else:
+            assert "60 MB" in answer.json()["error"]
         assert asking.get("/projects").status_code == 200
 
 
