@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -184,11 +185,8 @@ def test_two_writers_of_one_file_at_once_leave_one_whole_file(tmp_path):
             with whole_file(path) as file:
                 file.write(bytes([k]) * 5000)
 
-    threads = [threading.Thread(target=write, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(write, range(8)))  # raises what a writer raises
     assert names(tmp_path) == ["result"]
     assert path.read_bytes() in [bytes([k]) * 5000 for k in range(8)]
 

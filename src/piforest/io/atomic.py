@@ -60,8 +60,15 @@ def check_writable(path: Path) -> None:
         raise PermissionError(f"cannot write {path}: the folder {folder} is read-only.")
     # What a folder says of itself is not always true: of a system's own, or one on a network.
     handle, temporary = _new_beside(path)
-    os.close(handle)
-    os.unlink(temporary)
+    if fcntl is None:  # Windows removes only what is closed
+        os.close(handle)
+        os.unlink(temporary)
+        return
+    # While it is locked: another writer would take it for a leftover.
+    try:
+        os.unlink(temporary)
+    finally:
+        os.close(handle)
 
 
 @contextmanager
@@ -148,9 +155,7 @@ def _new_beside(path: Path) -> tuple[int, str]:
     try:
         while True:
             handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=_prefix(target))
-            with suppress(OSError):  # some file systems have no locks
-                _lock(handle)
-            if os.path.exists(temporary):
+            if _locked(handle) and os.path.exists(temporary):
                 return handle, temporary
             os.close(handle)  # taken for a leftover before it was locked
     except OSError as error:
@@ -158,6 +163,17 @@ def _new_beside(path: Path) -> tuple[int, str]:
         raise type(error)(
             f"cannot write {path}: no file can be made in its folder ({why})."
         ) from error
+
+
+def _locked(handle: int) -> bool:
+    """Lock a file; False if another writer has locked it, to remove it as a leftover."""
+    try:
+        _lock(handle)
+    except BlockingIOError:
+        return False
+    except OSError:  # some file systems have no locks
+        return True
+    return True
 
 
 def _lock(handle: int) -> None:
