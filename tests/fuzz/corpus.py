@@ -50,6 +50,7 @@ def _texts(folder):
         (folder / f"packed.csv{suffix}").write_text(text)
     lines = [json.dumps({"id": f"r{k}", "x": x, "y": y}) for k, (x, y) in enumerate(X.tolist())]
     (folder / "lines.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "array.json").write_text("[" + ",\n".join(lines) + "]\n")
     (folder / "cloud.xyz").write_text("\n".join(f"{x} {y} {z}" for x, y, z in XYZ))
 
 

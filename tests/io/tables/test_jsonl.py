@@ -1,4 +1,4 @@
-"""JSON lines."""
+"""JSON lines, and arrays of objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from piforest.io.tables import Table, read_blocks, read_table, with_scores, write_table
+from piforest.io.tables import (
+    Table,
+    pick_columns,
+    read_blocks,
+    read_table,
+    records,
+    with_scores,
+    write_table,
+)
 
 ROWS = [
     {"id": "a", "x": 1, "y": 0.5, "tags": ["p"], "ok": True},
@@ -108,3 +116,56 @@ def test_damaged_lines_are_named(content, said, tmp_path):
         list(read_blocks(path, 10))
     assert str(raised.value).startswith(str(path))
     assert "\n" not in str(raised.value)
+
+
+def test_an_array_of_objects_is_the_same_table_as_lines(tmp_path):
+    lines_of = read_table(put(tmp_path / "a.jsonl"))
+    for indent in (None, 2):
+        (tmp_path / "a.json").write_text("\ufeff " + json.dumps(ROWS, indent=indent))
+        array = read_table(tmp_path / "a.json")
+        assert array.names == lines_of.names
+        for name in array.names:
+            assert array.columns[name].tolist() == lines_of.columns[name].tolist()
+    blocks = list(read_blocks(tmp_path / "a.json", 2))
+    assert [(len(block), block.first_row) for block in blocks] == [(2, 1), (1, 3)]
+    assert read_table(put(tmp_path / "lines.json")).names == lines_of.names
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 7, 1000])
+def test_an_array_is_the_same_in_chunks_of_any_size(chunk, tmp_path, monkeypatch):
+    rows = [{"x": 10.0**k, "name": f"a,]}}{{ {k} \\"} for k in range(20)]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    monkeypatch.setattr(records, "_CHUNK", chunk)
+    table = read_table(tmp_path / "a.json")
+    assert table.columns["x"].tolist() == [row["x"] for row in rows]
+    assert table.columns["name"].tolist() == [row["name"] for row in rows]
+
+
+def test_an_array_is_written_as_pandas_reads_it(tmp_path):
+    frame = pd.DataFrame({"x": [1.5, None, 3.0], "name": ["a", "b", None], "n": [1, 2, 3]})
+    frame.to_json(tmp_path / "pandas.json", orient="records")
+    write_table(tmp_path / "again.json.gz", read_table(tmp_path / "pandas.json"))
+    pd.testing.assert_frame_equal(pd.read_json(tmp_path / "again.json.gz"), frame)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[]", r"is empty"),
+        ('[{"x": 1}, {"x": 2', r"object 2 of the array is no JSON object \(Expecting"),
+        ('[{"x": 1}, 3]', r"object 2 of the array is 3, not an object"),
+        ('[{"x": 1} {"x": 2}]', r"a comma or \] is missing behind object 1"),
+        ('[{"x": 1}]\n[{"x": 2}]', r"there is text behind the array; is it JSON lines\?"),
+        ("[" * 100_000, r"object 1 of the array is no JSON object \(it is nested too deeply\)"),
+        ('[{"x": "\\ud800"}]', r"object 1 of the array has half of a surrogate pair"),
+        ('[{"x": "' + "a" * 2**23 + '"}]', r"object 1 of the array is longer than 4194304"),
+        ('[{"x": "' + "a" * 2**23, r"object 1 of the array is longer than 4194304"),
+        ('{"x": {"0": 1, "1": 2}}', r"has no numeric column"),
+    ],
+)  # fmt: skip
+def test_damaged_arrays_are_named(content, said, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=said) as raised:
+        [pick_columns(block, None, 2) for block in read_blocks(path, 10)]
+    assert str(raised.value).startswith(str(path))

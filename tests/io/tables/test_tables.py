@@ -22,6 +22,7 @@ from piforest.io.tables import (
     with_scores,
     write_table,
 )
+from piforest.io.tables.columns import pair_of_points
 from piforest.io.tables.table import number
 
 
@@ -298,3 +299,29 @@ def test_numbers_that_are_read_at_once_have_the_bits_of_those_read_one_by_one():
         else:
             values = table.numbers(["a"])[:, 0]
             assert values.tobytes() == np.array(slow).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("names", "axes", "expected"),
+    [
+        ("x1 y1 x2 y2 ratio", "xy", "x1 y1 x2 y2"),
+        ("point1_x point1_y point2_x point2_y centroid_x centroid_y", "xy",
+         "point1_x point1_y point2_x point2_y"),
+        ("id x_start y_start x_end y_end", "xy", "x_start y_start x_end y_end"),
+        ("Left.X Left.Y Right.X Right.Y", "xy", "Left.X Left.Y Right.X Right.Y"),
+        ("x1 y1 z1 x2 y2 z2", "xyz", "x1 y1 z1 x2 y2 z2"),
+        ("x0 y0 x1 y1 x2 y2", "xy", ""),  # which two of three?
+        ("x0 x1 x2 x3", "xy", ""),
+        ("max may x y", "xy", ""),
+        ("x1 y1 z1 x2 y2", "xyz", ""),
+    ],
+)  # fmt: skip
+def test_two_points_are_recognised_by_their_names(names, axes, expected):
+    assert pair_of_points(names.split(), axes) == expected.split()
+
+
+def test_segments_among_other_columns_are_picked(tmp_path):
+    path = tmp_path / "segments.csv"
+    path.write_text("length,point1_x,point1_y,point2_x,point2_y\n1,2,3,4,5\n2,3,4,5,7\n")
+    expected = ["point1_x", "point1_y", "point2_x", "point2_y"]
+    assert pick_columns(read_table(path), None, get_family("vanishing_point")) == expected

@@ -150,6 +150,7 @@ def read_points(
 
     tell("reading")
     whole = read_table(args.file, **read_options(args))
+    told = columns is not None
     if prepare is not None:
         whole, columns = prepare(whole)
     groups = _groups(whole, getattr(args, "groups", None))
@@ -171,8 +172,7 @@ def read_points(
     for each in families if to_fit else ():
         check_family_fits(each, X)
     # A scan says itself which columns are its points.
-    told = columns is not None or picked == list(table.points)
-    reasons = None if told else left_out(table, picked)
+    reasons = None if told or picked == list(table.points) else left_out(table, picked)
     if reasons and groups is not None:
         reasons[args.groups] = "groups"
     groups = None if groups is None else groups[scored]

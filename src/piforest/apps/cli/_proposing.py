@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from ...io.tables import Table
     from ...proposals import Proposals
 
-_PAIR = ["x1", "y1", "x2", "y2"]
-
 
 def prefer_pairs(table: Table) -> tuple[Table, list[str] | None]:
     """For `read_points` without a family: the columns of matches or segments, if there are such."""
-    return table, _PAIR if set(_PAIR) <= set(table.numeric()) else None
+    from ...io.tables.columns import is_constant, pair_of_points
+
+    varied = [name for name in table.numeric() if not is_constant(table, name)]
+    return table, pair_of_points(varied, "xyz") or pair_of_points(varied) or None
 
 
 def propose_for(

@@ -25,8 +25,8 @@ _SHOWN = 8
 def add(parser: argparse.ArgumentParser) -> None:
     add_table(
         parser,
-        "points, one per row: .csv, .tsv, .txt, .jsonl, .parquet, .feather, .xlsx, .npy, .npz, "
-        ".mat, .xyz, .ply, .las or .laz; - reads text or JSON lines from standard input",
+        "points, one per row: .csv, .tsv, .txt, .json, .jsonl, .parquet, .feather, .xlsx, .npy, "
+        ".npz, .mat, .xyz, .ply, .las or .laz; - reads text or JSON from standard input",
     )
     add_detector(parser, "auto")
     add_outputs(

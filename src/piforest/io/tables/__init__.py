@@ -68,6 +68,7 @@ FORMATS = {
     ".dat": "text",
     ".feather": "ipc",
     ".ipc": "ipc",
+    ".json": "records",
     ".jsonl": "jsonl",
     ".las": "las",
     ".laz": "las",
@@ -109,7 +110,7 @@ class TableWriter(Protocol):
 _NUMBERS_ONLY = {".npy", ".xyz"}
 _ONLY_READ = frozenset({".mat", ".npz", ".xlsm"})
 # Formats that are read from front to back, and so from a pipe, or compressed.
-_STREAMS = {"text", "xyz", "jsonl"}
+_STREAMS = {"text", "xyz", "jsonl", "records"}
 _STANDARD_INPUT = ("-", "/dev/stdin")
 
 
@@ -219,10 +220,10 @@ def _remote_blocks(
 def _place_and_module(path: Any) -> tuple[Path | None, Any]:
     """Where a table is read from, None for standard input, and the module of its format."""
     if str(path) in _STANDARD_INPUT:
-        # An object begins JSON lines, and no table of another kind.
+        # An object or an array begins JSON, and no table of another kind.
         content: Any = sys.stdin.buffer
         start = content.peek(1).lstrip(b"\xef\xbb\xbf \t\r\n")
-        return None, _module(".jsonl" if start.startswith(b"{") else ".csv")
+        return None, _module(".json" if start[:1] in (b"{", b"[") else ".csv")
     place = Path(path)
     if place.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a file.")

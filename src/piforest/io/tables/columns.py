@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,13 +16,12 @@ __all__ = ["left_out", "pick_columns", "score_names", "with_scores"]
 
 Families = ModelFamily | Sequence[ModelFamily]
 
-# Usual names of columns, by their number.
-_USUAL = {
-    2: ("x", "y"),
-    3: ("x", "y", "z"),
-    4: ("x1", "y1", "x2", "y2"),
-    6: ("x1", "y1", "z1", "x2", "y2", "z2"),
-}
+# What the names of the two points of a match or a segment have in place of each other, as in
+# point1_x and point2_x, start_x and end_x, or xa and xb.
+_TWO = (
+    ("1", "2"), ("0", "1"), ("a", "b"), ("start", "end"), ("begin", "end"), ("from", "to"),
+    ("left", "right"), ("l", "r"), ("src", "dst"), ("source", "target"), ("query", "train"),
+)  # fmt: skip
 _COUNTERS = {"id", "index", "row"}
 SCORE_NAMES = {"score", "anomaly"}
 _ROW_NAMES = ("score", "anomaly", "structure", "distance", "piece")
@@ -36,9 +36,10 @@ def pick_columns(
     """The columns of the points: those of the given names, else those that suit the family.
 
     family: a family, several, or the number of columns of a model. Without names: the columns of
-    points in the format; else all numeric ones, if their number is right; else x, y (z; or x1,
-    y1, x2, y2), if they exist. A family of any number of columns gets x, y (z) if they exist;
-    else all numeric columns but row numbers and constants. `left_out` gives the reasons.
+    points in the format; else all numeric ones, if their number is right; else x, y (z), or the two
+    points of a match or a segment by their names (`pair_of_points`), if they exist. A family of any
+    number of columns gets x, y (z) if they exist; else all numeric columns but row numbers and
+    constants. `left_out` gives the reasons.
 
     target: the column that the others explain, always among those that are picked.
     """
@@ -56,7 +57,7 @@ def pick_columns(
     numeric = [name for name in table.numeric() if name not in table.unnamed]
     if needed is None and numeric and not set(table.points) & set(numeric):
         return _of_any_number(table, numeric, family, target)
-    for some in (table.points, numeric, _USUAL.get(needed or 0, ())):
+    for some in (table.points, numeric, _usual(needed, numeric)):
         if some and needed in (None, len(some)) and set(some) <= set(numeric):
             return list(some)
     if not numeric:
@@ -67,6 +68,55 @@ def pick_columns(
         f"{what} needs {needed} columns, and {table.source} has {len(numeric)} numeric ones: "
         f"{', '.join(numeric)}. Select them with --columns."
     )
+
+
+def _usual(needed: int | None, numeric: list[str]) -> list[str]:
+    """The columns that have usual names of so many coordinates; none if there are no such."""
+    if needed in (4, 6):
+        return pair_of_points(numeric, "xy" if needed == 4 else "xyz")
+    usual = {2: ["x", "y"], 3: ["x", "y", "z"]}.get(needed or 0, [])
+    return usual if set(usual) <= set(numeric) else []
+
+
+def pair_of_points(names: Sequence[str], axes: str = "xy") -> list[str]:
+    """The columns of two points by their names, x and y of the first before those of the second;
+    none if there are no such, or several.
+
+    >>> pair_of_points(["length", "point1_x", "point1_y", "point2_x", "point2_y"])
+    ['point1_x', 'point1_y', 'point2_x', 'point2_y']
+    """
+    by_rest: dict[str, dict[str, str]] = {}
+    for name in names:
+        for axis, rest in _readings(name.lower(), axes):
+            by_rest.setdefault(rest, {})[axis] = name
+    points = {rest: found for rest, found in by_rest.items() if len(found) == len(axes)}
+    pairs = [
+        (points[first], points[second])
+        for first in points
+        for second in points
+        if any(_swapped(first, one, other) == second for one, other in _TWO)
+    ]
+    return [point[axis] for point in pairs[0] for axis in axes] if len(pairs) == 1 else []
+
+
+def _readings(name: str, axes: str) -> list[tuple[str, str]]:
+    """The axis and the rest of a name that begins or ends with one: (x, point1) of point1_x."""
+    parts = (
+        re.fullmatch(rf"([{axes}])[_ .]?(\w+)", name),
+        re.fullmatch(rf"(\w*?)[_ .]?([{axes}])(\d?)", name),
+    )
+    found = [] if parts[0] is None else [(parts[0][1], parts[0][2])]
+    if parts[1] is not None and parts[1][1] + parts[1][3]:
+        found.append((parts[1][2], parts[1][1] + parts[1][3]))
+    return list(dict.fromkeys(found))
+
+
+def _swapped(rest: str, one: str, other: str) -> str | None:
+    """The rest of a name with `other` in place of `one`: the whole, or a part between digits,
+    letters and underscores."""
+    parts = re.findall(r"[a-z]+|\d+|_", rest)
+    at = [k for k, part in enumerate(parts) if part == one]
+    return "".join([*parts[: at[0]], other, *parts[at[0] + 1 :]]) if len(at) == 1 else None
 
 
 def _check_target(table: Table, target: str, names: Sequence[str] | None) -> None:
@@ -94,7 +144,7 @@ def _of_any_number(
     kept = [name for name in numeric if name in fixed or not _counts_rows(table, name)]
     if len(kept) < 2:
         return numeric
-    varied = [name for name in kept if name in fixed or not _is_constant(table, name)]
+    varied = [name for name in kept if name in fixed or not is_constant(table, name)]
     return kept if len(varied) < 2 else varied
 
 
@@ -126,7 +176,7 @@ def _reason(table: Table, name: str, numeric: bool, picked: Sequence[str]) -> st
         return "empty"
     if _counts_rows(table, name):
         return "numbers the rows"
-    if _is_constant(table, name):
+    if is_constant(table, name):
         return "constant"
     return f"the points are {', '.join(picked)}"
 
@@ -136,7 +186,8 @@ def _has_text(column: Any) -> bool:
     return any(cell not in MISSING for cell in cells)
 
 
-def _is_constant(table: Table, name: str) -> bool:
+def is_constant(table: Table, name: str) -> bool:
+    """Whether a column has one value throughout, missing ones aside."""
     values = table.numbers([name])[:, 0]
     values = values[~np.isnan(values)]
     return len(values) > 1 and bool((values == values[0]).all())

@@ -32,50 +32,62 @@ class Form:
 
 
 def read_blocks(path: Path | None, rows: int | None) -> Iterator[Table]:
-    """Tables of objects; path None is standard input. The columns are the keys of the first 1,000
-    rows; a row without a key lacks the value."""
-    source, done = source_name(path), 0
+    """Tables of objects; path None is standard input."""
+    source = source_name(path)
     with open_lines(path) as (lines, _):
-        records = _records(lines, source)
-        head = list(islice(records, _KEYS_FROM))
-        if not head:
-            raise ValueError(f"{source} is empty.")
-        names = list(dict.fromkeys(chain.from_iterable(head)))
-        if not names:
-            raise ValueError(f"{source}: its first rows are empty objects.")
-        check_width(source, len(names))
-        all_records, step = chain(head, records), block_rows(rows, len(names), sys.maxsize)
-        while block := list(islice(all_records, step)):
-            _check_keys(block, names, done, source)
-            columns = {name: _column(block, name) for name in names}
-            yield Table(columns, source, Form(), done + 1)
-            done += len(block)
+        yield from blocks_of(records_of(lines, source), source, rows, Form())
 
 
-def _records(lines: Iterator[str], source: str) -> Iterator[Record]:
+def blocks_of(
+    records: Iterator[Record], source: str, rows: int | None, form: Form
+) -> Iterator[Table]:
+    """Tables of at most so many records. The columns are the keys of the first 1,000 records; one
+    without a key lacks the value."""
+    done = 0
+    head = list(islice(records, _KEYS_FROM))
+    if not head:
+        raise ValueError(f"{source} is empty.")
+    names = list(dict.fromkeys(chain.from_iterable(head)))
+    if not names:
+        raise ValueError(f"{source}: its first rows are empty objects.")
+    check_width(source, len(names))
+    all_records, step = chain(head, records), block_rows(rows, len(names), sys.maxsize)
+    while block := list(islice(all_records, step)):
+        _check_keys(block, names, done, source)
+        columns = {name: _column(block, name) for name in names}
+        yield Table(columns, source, form, done + 1)
+        done += len(block)
+
+
+def records_of(lines: Iterator[str], source: str) -> Iterator[Record]:
     row = 0
     for at, line in enumerate(lines, 1):
         if not line.strip():
             continue
         row += 1
         try:
-            record = json.loads(line, object_pairs_hook=_object)
+            record = json.loads(line, object_pairs_hook=json_object)
         except (ValueError, RecursionError) as error:
-            said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-            raise ValueError(
-                f"{source}: line {at} is no JSON object ({' '.join(said.split())[:200]})."
-            ) from error
-        if not isinstance(record, dict):
-            raise ValueError(
-                f"{source}: line {at} is {_shown(record)}, not an object {{...}} of names and "
-                "values."
-            )
-        if "\\ud" in line or "\\uD" in line:
-            _check_letters(record, at, source)
-        yield record
+            raise no_object(error, f"{source}: line {at}") from error
+        yield checked(record, line, f"{source}: line {at}")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Record:
+def no_object(error: Exception, place: str) -> ValueError:
+    """The error of text that cannot be parsed; place: the file and where in it."""
+    said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return ValueError(f"{place} is no JSON object ({' '.join(said.split())[:200]}).")
+
+
+def checked(record: Any, text: str, place: str) -> Record:
+    """The record, if it is an object whose letters other files can hold."""
+    if not isinstance(record, dict):
+        raise ValueError(f"{place} is {_shown(record)}, not an object {{...}} of names and values.")
+    if "\\ud" in text or "\\uD" in text:
+        _check_letters(record, place)
+    return record
+
+
+def json_object(pairs: list[tuple[str, Any]]) -> Record:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -89,12 +101,12 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 40 else text[:40] + "..."
 
 
-def _check_letters(record: Record, at: int, source: str) -> None:
+def _check_letters(record: Record, place: str) -> None:
     """An escape may be half of a letter, which no other file can hold."""
     try:
         json.dumps(record, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{source}: line {at} has half of a surrogate pair.") from error
+        raise ValueError(f"{place} has half of a surrogate pair.") from error
 
 
 def _check_keys(block: list[Record], names: list[str], done: int, source: str) -> None:

@@ -13,6 +13,8 @@ from .compression import check_plain, open_bytes
 
 # Bytes of a line; as many columns as a table may have fit.
 LONGEST_LINE = 2**22
+# The byte-order mark.
+MARK = b"\xef\xbb\xbf"
 _SEEN = 4096
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -23,19 +25,20 @@ def source_name(path: Path | None) -> str:
 
 
 @contextmanager
-def open_lines(path: Path | None) -> Iterator[tuple[Iterator[str], bool]]:
-    """The lines of a file, or of standard input (None), and whether a byte-order mark stood
-    before them."""
+def open_lines(path: Path | None, arrays: bool = False) -> Iterator[tuple[Any, bytes]]:
+    """A file, or standard input (None), open as text whose lines are of bounded length, and how it
+    starts. arrays: a text that starts with [ is JSON, which need not have lines."""
     source = source_name(path)
     binary: Any = sys.stdin.buffer if path is None else open_bytes(path, source)
     try:
         start = bytes(binary.peek(_SEEN)[:_SEEN])
         _check_start(start, source)
-        lines: Any = _Lines(binary, source)
+        endless = arrays and start.lstrip(MARK + b" \t\r\n").startswith(b"[")
+        lines: Any = _Lines(binary, source, None if endless else LONGEST_LINE)
         text = io.TextIOWrapper(lines, encoding="utf-8-sig", newline="")
         try:
             with _clear_errors(source):
-                yield iter(text), start.startswith(b"\xef\xbb\xbf")
+                yield text, start
         finally:
             text.detach()
     finally:
@@ -57,8 +60,8 @@ class _Lines:
 
     closed = False
 
-    def __init__(self, file: Any, source: str) -> None:
-        self.file, self.source = file, source
+    def __init__(self, file: Any, source: str, longest: int | None) -> None:
+        self.file, self.source, self.longest = file, source, longest
         self.length = self.lines = 0
 
     def read1(self, n: int = -1, /) -> bytes:
@@ -66,9 +69,9 @@ class _Lines:
         end = max(content.rfind(b"\n"), content.rfind(b"\r"))
         self.lines += content.count(b"\n")
         self.length = self.length + len(content) if end < 0 else len(content) - end - 1
-        if self.length > LONGEST_LINE:
+        if self.longest is not None and self.length > self.longest:
             raise ValueError(
-                f"{self.source}: line {self.lines + 1} is longer than {LONGEST_LINE} bytes; is it "
+                f"{self.source}: line {self.lines + 1} is longer than {self.longest} bytes; is it "
                 "a table?"
             )
         return content

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from . import arrow_text, sniff
 from .compression import split_name
 from .dialect import Dialect, Sniffed, default_dialect, sniff_dialect
-from .lines import open_lines, source_name
+from .lines import MARK, open_lines, source_name
 from .table import Table, block_rows, check_width
 
 # Lines that are read to detect the dialect: fewer once they have this many characters, but never
@@ -35,8 +35,8 @@ def read_blocks(
     """Tables of text cells; path None is standard input."""
     source = source_name(path)
     suffix = "" if path is None else split_name(path)[0]
-    with open_lines(path) as (lines, bom):
-        head = _head(lines)
+    with open_lines(path) as (lines, start):
+        head, bom = _head(lines), start.startswith(MARK)
         seen = sniff_dialect(head, source, suffix, bom, delimiter, header, decimal)
         check_width(source, len(seen.names))
         cells = sniff.split(chain(head[seen.n_above :], lines), seen.dialect.delimiter)
