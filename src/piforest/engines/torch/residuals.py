@@ -19,10 +19,9 @@ from ...models.bounds import CELLS, CELLS_2D
 from ...models.drawing import ModelSet
 from ...models.residuals import residual_blocks
 
-
-# Up to this many models, nothing is compiled: PyTorch's compiler takes seconds, and steps one by one
-# take about ten milliseconds more for a million rows. It depends on the model alone, so that no row
-# is computed in two ways.
+# Up to this many models, nothing is compiled: PyTorch's compiler takes seconds, and step by step a
+# million rows move some tens of gigabytes, which takes about ten milliseconds. It depends on the
+# model alone, so that no row is computed in two ways.
 FEW_MODELS = 128
 
 
