@@ -79,43 +79,60 @@ def detector(which, family, noise, device, **changes):
 
 
 _FIRST = """
-import sys, time
+import json, sys, time
+begin = time.perf_counter()
 sys.path[:0] = {path!r}
 import gpu, torch
+import piforest.engines.torch.residuals as residuals
+residuals.FEW_MODELS = {few!r} if {few!r} is not None else residuals.FEW_MODELS
+seconds = dict()
+def lap(name, start):
+    torch.cuda.synchronize()
+    seconds[name] = time.perf_counter() - start
+    return time.perf_counter()
+start = lap("imports", begin)
 X, noise = gpu.scene("line", 100_000)
 start = time.perf_counter()
 torch.zeros(1, device={device!r}).item()
-device = time.perf_counter() - start
-ours = gpu.detector({which!r}, "line", noise, {device!r}).fit(X)
-fit = time.perf_counter() - start
+start = lap("device", start)
+with gpu.timed(gpu.FIT, torch.cuda.synchronize) as stages:
+    ours = gpu.detector({which!r}, "line", noise, {device!r}).fit(X)
+start = lap("fit", start)
+with gpu.timed(gpu.SCORE, torch.cuda.synchronize) as more:
+    ours.anomaly_score(X)
+start = lap("score", start)
+ours.fit(X)
+start = lap("second fit", start)
 ours.anomaly_score(X)
-print(device, fit - device, time.perf_counter() - start - fit)
+lap("second score", start)
+print(json.dumps([seconds, dict(**stages, **more)]))
 """
 
 
 def first(device, _):
-    """The first call of a process: without the caches of PyTorch and Triton, then with them."""
+    """The first call of a process: without the caches of PyTorch and Triton, then with them, then
+    with everything compiled; and its stages, the device waited for around each."""
     found = {}
-    print("first call of a process, seconds      device    fit  score  fit and score")
+    print("first call of a process, seconds")
     path = [str(Path(__file__).parent), *sys.path]
     for which in ("PIF", _DEFAULT):
         with tempfile.TemporaryDirectory() as folder:
-            for label in ("nothing cached", "cached", "one thread"):
-                single = {"TORCHINDUCTOR_COMPILE_THREADS": "1"} if label == "one thread" else {}
+            for label in ("nothing cached", "cached", "all compiled", "all compiled, cached"):
+                few = 0 if label.startswith("all") else None
                 caches = {
-                    **single,
                     "TORCHINDUCTOR_CACHE_DIR": f"{folder}/i",
                     "TRITON_CACHE_DIR": f"{folder}/t",
                 }
-                code = _FIRST.format(path=path, device=device, which=which)
+                code = _FIRST.format(path=path, device=device, which=which, few=few)
                 done = subprocess.run(
                     [sys.executable, "-c", code], env={**os.environ, **caches}, text=True,
                     stdout=subprocess.PIPE, check=True,
                 )  # fmt: skip
-                start, fit, score = map(float, done.stdout.split()[-3:])
-                found[f"{which}, {label}"] = {"device_s": start, "fit_s": fit, "score_s": score}
-                seconds = f"{start:>6.1f}{fit:>7.1f}{score:>7.1f}{fit + score:>11.1f}"
-                print(f"{which:<26}{label:<15}{seconds}", flush=True)
+                seconds, each = json.loads(done.stdout.splitlines()[-1])
+                found[f"{which}, {label}"] = {"seconds": seconds, "stages": each}
+                for title, values in (("", seconds), ("  stages ", each)):
+                    line = ", ".join(f"{name} {value:.2f}" for name, value in values.items())
+                    print(f"{title or f'{which}, {label}: '}{line}", flush=True)
     return found
 
 

@@ -61,6 +61,22 @@ def test_bands_are_the_narrowest_widths_that_contain_a_residual():
     assert not counts.any()
 
 
+@pytest.mark.parametrize("size", [1.0, 3.7, 1e-7, 4e9])
+@pytest.mark.parametrize("octaves", [True, False])
+def test_bands_are_those_of_comparisons_to_the_last_bit(size, octaves):
+    """Also at the widths themselves, next to them, at 0, far away, and for 600 columns at once."""
+    rng = np.random.default_rng(0)
+    widths = size * (WIDE_WIDTHS if octaves else np.sort(rng.uniform(0.01, 1, 12))[::-1])
+    at = widths[rng.integers(0, len(widths), (40, 600))]
+    R = at * rng.choice([1, 1 - 1e-16, 1 + 3e-16, 1 - 1e-13, 1 + 1e-13, 0.7, 1.3, 0], at.shape)
+    R[rng.random(at.shape) < 0.01] = np.inf
+    zeros, bins = np.zeros(40, np.int64), np.empty(R.shape, np.uint8)
+    for some in (R, np.array(R[:, :5]), size * rng.exponential(size=(40, 600))):
+        band_bins(some, widths, zeros, zeros, zeros[:0], bins[:, : some.shape[1]])
+        expected = np.sum(some[:, :, None] <= widths, axis=2) - 1
+        assert np.array_equal(bins[:, : some.shape[1]], expected.astype(np.uint8))
+
+
 def test_ratios_are_positive_only_if_a_band_is_dense():
     even = np.zeros((15, 1), np.int64)
     even[:, 0] = np.round(4000 * (WIDTHS - np.append(WIDTHS[1:], 0)))

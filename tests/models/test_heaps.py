@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from piforest import PreferenceIsolationForest
+from piforest._kernels.heaps import variance_ratios
 from piforest.datasets import make_lines
 from piforest.families import get_family
 from piforest.models.heaps import filled_cells, fills_little, is_heap
@@ -24,6 +25,8 @@ def line(rng, n=300):
 def naive_ratio(places, r, width, c):
     """The variance across over that along, point by point; for codimension 0 of a table."""
     core = np.flatnonzero(r <= width)
+    if len(core) < 5:
+        return 0.0
     ratios = []
     for at in core[:: -(-len(core) // 32)]:
         squared = np.sum((places - places[at]) ** 2, axis=1)
@@ -38,9 +41,8 @@ def naive_ratio(places, r, width, c):
         along = np.mean(squared[ball])
         d = places.shape[1]
         if c:
-            ratios.append((across / c) / ((along - across - r[at] ** 2) / (d - c)))
-        else:
-            ratios.append(across / (along / d))
+            along, across, d = along - across - r[at] ** 2, across / c, d - c
+        ratios.append(across / max(along / d, 1e-9 * width**2))
     return (
         np.median(ratios) if len(ratios) >= max(5, len(core[:: -(-len(core) // 32)]) / 2) else 0.0
     )
@@ -56,6 +58,21 @@ def test_a_model_through_a_heap_is_told_from_a_structure(spread):
     assert is_heap(LINE, X, R, widths).tolist() == [False, True]
     ratios = [naive_ratio(X, r, w, 1) for r, w in zip(R.T, widths)]
     assert ratios[0] < 0.6 < ratios[1]
+
+
+@pytest.mark.parametrize("family", [LINE, LAW], ids=["line", "law"])
+def test_compiled_ratios_are_those_of_one_point_after_the_other(family):
+    rng = np.random.default_rng(3)
+    X = rng.normal(0, 1, (120, 2))
+    models = np.vstack([through(family, *X[rng.permutation(120)[:2]]) for _ in range(40)])
+    R, widths, c = family.residuals(X, models), rng.uniform(0.05, 0.6, 40), int(family is LINE)
+    R[rng.random(R.shape) < 0.2] = np.inf
+    places, found = X if c else X[:, :1], np.full(40, np.nan)
+    rows, ratios = np.empty((2, 120), np.int64), np.empty(32)
+    variance_ratios(R, widths, 3.0, places, c, 5, 4, rows, ratios, found)
+    expected = [naive_ratio(places, r, w, c) for r, w in zip(R.T, widths)]
+    assert 5 < np.count_nonzero(found) < 40
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_a_sparse_structure_with_a_crowded_crossing_is_no_heap():

@@ -6,11 +6,22 @@ import math
 
 import numpy as np
 
-from .jit import jit
+from .jit import inlined, jit
 
 # The band of a residual beyond the widest band: 0 - 1 in a byte.
 NO_BAND = 255
 MAX_WIDTHS = 18
+
+
+# Residuals of a row that are looked at together.
+_TOGETHER = 512
+# Below the square of any band in units of the widest, so that no square is 0; no power of two.
+_TINY = 1.5 * 2.0**-100
+# Bits of a double before its exponent, and the exponent of numbers from 1 to 2.
+_MANTISSA, _ONE = 52, 1023
+# Squares whose last bits are this near to a power of two are compared with the widths themselves;
+# the squares of widths may be a quarter as far from it.
+_NEAR_POWER = 128
 
 
 @jit
@@ -18,21 +29,57 @@ def band_bins(R, widths, starts, ends, skipped, bins):
     """bins (rows, m): the narrowest of at most 18 widths that r lies within, or NO_BAND.
 
     Widths descend, so the band is the number of widths that are at least r, minus one. In row i,
-    the columns skipped[starts[i] : ends[i]] have no band. O(rows m), without branches: comparing
-    with all widths is faster than a search.
+    the columns skipped[starts[i] : ends[i]] have no band. O(rows m), without branches.
+
+    If each width is the one before over sqrt(2), the band is the exponent of (r / widest)^2. Where
+    this is so near to a power of two that rounding matters, r is compared with all widths, so that
+    the result is always that of comparisons.
     """
-    # A constant number of widths, so that the compiler unrolls the loop; no residual is below 0.
-    padded = np.full(MAX_WIDTHS, -1.0)
-    padded[: widths.shape[0]] = widths
+    by_exponent = are_half_octaves(widths)
+    scale, narrowest = 1.0 / widths[0], np.int64(widths.shape[0] - 1)
+    squares = np.empty(_TOGETHER)
+    bits = squares.view(np.uint64)
     for i in range(R.shape[0]):
-        for j in range(R.shape[1]):
-            r = R[i, j]
-            within = np.uint8(0)
-            for k in range(MAX_WIDTHS):
-                within += np.uint8(r <= padded[k])
-            bins[i, j] = within - np.uint8(1)
+        for left in range(0, R.shape[1], _TOGETHER):
+            # Slices, since an index that is a sum may be negative, for all the compiler knows.
+            row, out = R[i, left : left + _TOGETHER], bins[i, left : left + _TOGETHER]
+            near = np.uint64(1) << np.uint64(_MANTISSA)
+            if by_exponent:
+                near = np.uint64(0)
+                for j in range(row.shape[0]):
+                    t = row[j] * scale
+                    squares[j] = t * t + _TINY
+                for j in range(row.shape[0]):
+                    up, down = bits[j] + np.uint64(_NEAR_POWER), bits[j] - np.uint64(_NEAR_POWER)
+                    near |= up ^ down
+                for j in range(row.shape[0]):
+                    exponent = np.int64((bits[j] - np.uint64(1)) >> np.uint64(_MANTISSA))
+                    band = np.int64(_ONE - 1) - exponent
+                    band = band if band < narrowest else narrowest
+                    out[j] = np.uint8(band if band >= 0 else NO_BAND)
+            if near >> np.uint64(_MANTISSA):
+                for j in range(row.shape[0]):
+                    within = np.uint8(0)
+                    for k in range(widths.shape[0]):
+                        within += np.uint8(row[j] <= widths[k])
+                    out[j] = within - np.uint8(1)
         for e in range(starts[i], ends[i]):
             bins[i, skipped[e]] = NO_BAND
+
+
+@inlined
+def are_half_octaves(widths):
+    """Whether each of the widths is the one before over sqrt(2), up to rounding."""
+    scale = 1.0 / widths[0]
+    if not (scale < np.inf and scale > 0.0):
+        return False
+    power = 1.0
+    for k in range(widths.shape[0]):
+        t = widths[k] * scale
+        if not abs(t * t / power - 1.0) < _NEAR_POWER / 4 * 2.0**-_MANTISSA:
+            return False
+        power *= 0.5
+    return True
 
 
 @jit

@@ -13,13 +13,9 @@ from .._rows import SparseRows, stack
 from .._tensors import to_numpy
 from .._threads import in_threads
 from .._validation import check_bounded
-from ..bands.evidence import Bands, BandTable, full_band_table, measure_bands
-from ..bands.ladder import Ladder
 from ..fitted import FittedEmbedding, FittedForest
 from ..forest import HashedForest, HashedTrees, PooledForest
 from ..metrics import as_rows
-from ..models.drawing import ModelSet
-from ..models.membership import SampleMembership
 from ..protocols import Floats
 from .local import LocalEngine
 from .protocol import ForestPlan
@@ -44,21 +40,6 @@ class CpuEngine(LocalEngine):
 
     def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
         return function(values)
-
-    def measure_bands(
-        self,
-        X: Floats,
-        models: ModelSet,
-        membership: SampleMembership,
-        ladder: Ladder,
-        keep: bool,
-    ) -> tuple[Bands, BandTable | None]:
-        return measure_bands(X, models, membership, ladder, n_jobs=self.n_jobs, keep=keep)
-
-    def band_table(
-        self, X: Floats, models: ModelSet, membership: SampleMembership, ladder: Ladder
-    ) -> BandTable:
-        return full_band_table(X, models, membership, ladder, self.n_jobs)
 
     def embed(self, embedding: FittedEmbedding, X: Floats) -> Iterator[SparseRows]:
         smallest, largest = _EMBEDDED_ROWS

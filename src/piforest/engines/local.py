@@ -8,12 +8,18 @@ from typing import Any, Self
 from .._progress import Progress
 from .._random import Stream
 from .._tensors import to_numpy
+from ..bands.evidence import Bands, BandTable, full_band_table, measure_bands
+from ..bands.ladder import Ladder
 from ..fitted import TrainingRows
+from ..models.drawing import ModelSet
+from ..models.membership import SampleMembership
+from ..protocols import Floats
 
 
 class LocalEngine:
     """Base of the CPU and the torch engine: rows are validated arrays in memory."""
 
+    n_jobs: int | None
     verbose: int
 
     @property
@@ -29,6 +35,23 @@ class LocalEngine:
 
     def check(self, X: Any, estimator: Any) -> None:
         raise NotImplementedError
+
+    # Also of a fit on a GPU, which measures at most 4,096 rows, or few models: a core measures a
+    # thousand million distances a second, and compiling for the GPU takes three.
+    def measure_bands(
+        self,
+        X: Floats,
+        models: ModelSet,
+        membership: SampleMembership,
+        ladder: Ladder,
+        keep: bool,
+    ) -> tuple[Bands, BandTable | None]:
+        return measure_bands(X, models, membership, ladder, n_jobs=self.n_jobs, keep=keep)
+
+    def band_table(
+        self, X: Floats, models: ModelSet, membership: SampleMembership, ladder: Ladder
+    ) -> BandTable:
+        return full_band_table(X, models, membership, ladder, self.n_jobs)
 
     def in_memory(self, X: Any) -> Any:
         return to_numpy(X)

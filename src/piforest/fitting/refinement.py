@@ -14,7 +14,7 @@ from .._random import Stream, choose
 from ..bands.evidence import Bands, least_ratio
 from ..models.bounds import find_bounds
 from ..models.drawing import ModelSet
-from ..models.heaps import is_heap
+from ..models.heaps import can_be_heap, is_heap
 from ..models.membership import sample_membership
 from ..models.refit import LARGE, can_refit, refit_models
 from ..protocols import Bools, Floats, Ints
@@ -153,11 +153,13 @@ def _without_heaps(
     would be left."""
     kept = []
     for i, part in enumerate(models):
-        _, bands = measure(i, rows, part)
-        R = part.family.residuals(rows, part.params)
-        # Where narrow structures cross, points are on all sides of each.
-        wide = bands.half_width > _WIDER * _narrow(bands)
-        left = ~(wide & is_heap(part.family, rows, R, bands.half_width))
+        left = np.ones(len(part), np.bool_)
+        if can_be_heap(part.family, rows.shape[1]):
+            _, bands = measure(i, rows, part)
+            # Where narrow structures cross, points are on all sides of each.
+            wide = np.flatnonzero(bands.half_width > _WIDER * _narrow(bands))
+            R = part.family.residuals(rows, np.asfortranarray(part.params[wide]))
+            left[wide] = ~is_heap(part.family, rows, R, bands.half_width[wide])
         kept.append(np.flatnonzero(left | ~left.any()))
     factors = [each[at] for each, at in zip(factors, kept)]
     return [part.take(at) for part, at in zip(models, kept)], factors

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import trees as compiled
+from .._kernels.scoring import descend_rows
 from .._random import Stream
 from .._rows import NO_ROWS, DenseRows
+from ..metrics.overlap import Products
 from ..protocols import Floats
 from .path_length import expected_depth, height_limit
 
@@ -96,6 +98,20 @@ class FlatForest:
         """Path lengths (rows, t), for two branches, from what rows and pool share (rows, pool) and
         the sums of each: the distances 1 - shared / (rows + pool - shared) are not stored."""
         return self._descend_two(shared, rows, pool)
+
+    def path_lengths_of_rows(self, products: Products) -> Floats:
+        """`path_lengths_of` the intersections of rows and pool, which are never all in memory."""
+        rows, row_sums, index, pool_sums = products
+        t, pool, size = len(self), len(pool_sums), rows.n_columns + 3
+        out, (node, active) = np.empty((len(rows), t)), np.empty((2, t), np.uint32)
+        descend_rows(
+            rows.indptr, rows.indices, rows.data, row_sums, index.slot, index.dense,
+            index.column_max, index.ends[:-1], index.ends[1:], index.rows, index.values, pool_sums,
+            self.roots[:-1], self._pairs, self.depths[self.size], self.soft,
+            np.empty(size, np.int64), np.empty(size, np.uint16), np.zeros(pool, np.uint16),
+            np.empty((1, pool), np.int32), np.empty(pool), node, active, np.empty(t), out,
+        )  # fmt: skip
+        return out
 
     def _descend_two(self, table: NDArray[Any], rows: Any, pool: Any) -> Floats:
         t = len(self)

@@ -14,12 +14,15 @@ from .._registry import overrides_consistently
 from .._rows import DenseRows, SparseRows
 from .._validation import check_table
 from ..metrics import METRICS, as_rows
+from ..metrics.overlap import Products
 from ..protocols import Bools, Floats, Metric
 from .flat import FlatForest, join
 
 # A hundred trees of 256 rows need 400,000 distances, each of 0.085 ns for a column; an entry of the
 # table takes 8 ns: that many times as many columns cost as much as a row of the table.
 _DENSE_COLUMNS = 4096
+# Rows of a block: each takes some ten microseconds of the interpreter, which all threads share.
+_ROWS = 512
 # The memory of the distances of a block.
 _TABLE_BYTES = 8 * 2**20
 
@@ -101,8 +104,10 @@ class PooledForest:
 
     @property
     def block_rows(self) -> int:
-        """The number of rows to score at a time."""
-        return max(16, min(256, _TABLE_BYTES // (8 * max(len(self.pool), len(self.trees)))))
+        """The number of rows to score at a time: fewer if a table of their distances is stored."""
+        if self._shares and hasattr(self.metric, "products"):
+            return _ROWS
+        return max(16, min(_ROWS // 2, _TABLE_BYTES // (8 * max(len(self.pool), len(self.trees)))))
 
     def table(self, rows: Any) -> Floats:
         """Distances (rows, pool)."""
@@ -119,12 +124,19 @@ class PooledForest:
 
     def path_lengths(self, rows: Any, D: Floats | None = None) -> Floats:
         """(rows, t); D: the distances of the rows, if they are known."""
-        if D is None and self._shares:
+        products = self._products(rows) if D is None and self._shares else None
+        if products is not None:
+            lengths = self.trees.path_lengths_of_rows(products)
+        elif D is None and self._shares:
             lengths = self.trees.path_lengths_of(*self.metric.shares(rows, self._index))  # type: ignore[attr-defined]
         else:
             lengths = self.trees.path_lengths(self.table(rows) if D is None else D)
         lengths[empty_rows(self.metric, rows)] = 1.0
         return lengths
+
+    def _products(self, rows: Any) -> Products | None:
+        products = getattr(self.metric, "products", None)
+        return None if products is None else products(rows, self._index)
 
     def scores(self, rows: Any, D: Floats | None = None) -> Floats:
         """(rows,) anomaly scores in (0, 1]."""

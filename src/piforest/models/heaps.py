@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._kernels.heaps import variance_ratios
 from ..families import extent, layout_of
 from ..families.scaled import scaled_rows
 from ..protocols import Bools, Floats, ModelFamily
@@ -27,6 +28,11 @@ _HEAP_CELLS = 5.5
 _SPREAD = (10, 90)
 
 
+def can_be_heap(family: ModelFamily, d: int) -> bool:
+    """Whether a model of d columns has directions across it and along it."""
+    return layout_of(family).kind in ("points", "table") and 0 < family.codimension(d) < d
+
+
 def is_heap(family: ModelFamily, X: Floats, R: Floats, half_width: Floats) -> Bools:
     """(m,) which models go through heaps of the points X.
 
@@ -34,12 +40,14 @@ def is_heap(family: ModelFamily, X: Floats, R: Floats, half_width: Floats) -> Bo
     the bands of the models.
     """
     kind, d = layout_of(family).kind, X.shape[1]
-    if kind not in ("points", "table") or not 0 < family.codimension(d) < d:
-        return np.zeros(R.shape[1], np.bool_)
-    places = _places(family, X)
-    c = 0 if kind == "table" else family.codimension(d)
-    ratios = [_variance_ratio(places, r, width, c) for r, width in zip(R.T, half_width)]
-    found = np.asarray(ratios, np.float64) > (_ISOTROPIC_TABLE if kind == "table" else _ISOTROPIC)
+    ratios = np.zeros(R.shape[1])
+    if can_be_heap(family, d):
+        c = 0 if kind == "table" else family.codimension(d)
+        variance_ratios(
+            R, half_width, _REACH, _places(family, X), c, _MIN_POINTS, _MIN_NEIGHBOURS,
+            np.empty((2, len(X)), np.int64), np.empty(_POINTS), ratios,
+        )  # fmt: skip
+    found = ratios > (_ISOTROPIC_TABLE if kind == "table" else _ISOTROPIC)
     if kind == "table":
         return found
     # Neighbourhoods as large as the data say how these are spread, not what the model goes through.
@@ -83,31 +91,3 @@ def _places(family: ModelFamily, X: Floats) -> Floats:
     spread = np.subtract(*np.percentile(X, _SPREAD[::-1], axis=0))
     units = np.where(spread > 0, spread, np.inf) / (spread[target] or 1.0)
     return np.asarray(np.delete(X / units, target, axis=1))
-
-
-def _variance_ratio(places: Floats, r: Floats, width: float, codimension: int) -> float:
-    """The median, over points of the band, of the variance across the model over that along it,
-    for each dimension, in their neighbourhoods; 0 if too few points have neighbours.
-
-    codimension: 0 if the residual is no part of the distance between places.
-    """
-    near = np.flatnonzero(r <= _REACH * width)
-    core = near[r[near] <= width]
-    if len(core) < _MIN_POINTS:
-        return 0.0
-    some = core[:: -(-len(core) // _POINTS)]
-    squared = np.sum((places[some][:, None] - places[near]) ** 2, axis=2)
-    ball = (squared <= (_REACH * width) ** 2) & (near != some[:, None])
-    count = ball.sum(axis=1)
-    known = count >= _MIN_NEIGHBOURS
-    # A heap is dense: where most points have no neighbours, those that have lie on a crossing.
-    if known.sum() < max(_MIN_POINTS, len(some) / 2):
-        return 0.0
-    ball, count, own = ball[known], count[known], r[some][known] ** 2
-    across = ball @ r[near] ** 2 / count
-    along = np.sum(squared[known], axis=1, where=ball) / count
-    d, c = places.shape[1], codimension
-    if c:
-        # Distances have a part across the model, of both points.
-        along, across, d = along - across - own, across / c, d - c
-    return float(np.median(across / np.maximum(along / d, 1e-9 * width**2)))

@@ -153,6 +153,18 @@ def test_without_triton_nothing_is_compiled_and_one_warning_is_issued(monkeypatc
     residuals.has_triton.cache_clear()
 
 
+def test_few_models_are_not_compiled(monkeypatch):
+    class OnGpu:
+        is_cuda = True
+
+    monkeypatch.setattr(residuals, "has_triton", lambda: True)
+    monkeypatch.setattr(residuals, "_with_unique_code", lambda function: function)
+    monkeypatch.setattr(torch, "compile", lambda function, **options: lambda *args: "compiled")
+    run = residuals.compiled(lambda X, theta: "eager", residuals._has_many_models)
+    found = [run(OnGpu(), np.empty((3, m))) for m in (16, residuals.FEW_MODELS, 256)]
+    assert found == ["eager", "eager", "compiled"]
+
+
 def test_a_fit_on_a_full_device_raises_a_clear_error(monkeypatch):
     def full(*args):
         raise torch.OutOfMemoryError("full")

@@ -11,16 +11,11 @@ from weakref import WeakKeyDictionary
 from ..._rows import SparseRows
 from ..._tensors import is_tensor
 from ..._validation import check_tensor
-from ...bands.evidence import Bands, BandTable
-from ...bands.ladder import Ladder
 from ...fitted import FittedEmbedding, FittedForest
 from ...forest import FlatForest, PooledForest
-from ...models.drawing import ModelSet
-from ...models.membership import SampleMembership
 from ...protocols import Floats
 from ..local import LocalEngine
 from ..protocol import ForestPlan
-from . import bands
 from .preferences import DevicePreferences
 from .scorer import PreferenceScorer, Scorer, VectorScorer
 
@@ -36,6 +31,8 @@ class TorchEngine(LocalEngine):
     """Accepts tensors as they are, and returns tensors on the same device for them."""
 
     device: Any
+    n_jobs: int | None = None
+    """threads of the steps on the host"""
     verbose: int = 0
 
     def accepts(self, X: Any) -> bool:
@@ -43,21 +40,6 @@ class TorchEngine(LocalEngine):
 
     def check(self, X: Any, estimator: Any) -> None:
         check_tensor(X, estimator.n_features_in_)
-
-    def measure_bands(
-        self,
-        X: Floats,
-        models: ModelSet,
-        membership: SampleMembership,
-        ladder: Ladder,
-        keep: bool,
-    ) -> tuple[Bands, BandTable | None]:
-        return bands.measure_bands(X, models, membership, ladder, self.device, keep=keep)
-
-    def band_table(
-        self, X: Floats, models: ModelSet, membership: SampleMembership, ladder: Ladder
-    ) -> BandTable:
-        return bands.band_table(X, models, membership, ladder, self.device)
 
     def embed(self, embedding: FittedEmbedding, X: Floats) -> Iterator[SparseRows]:
         models = DevicePreferences(embedding, False, self.device)

@@ -16,7 +16,7 @@ from ...models.membership import SampleMembership
 from ...protocols import Floats, Kernel
 from ._memory import explain_out_of_memory, to_device
 from .random import mix, unsigned_order
-from .residuals import DeviceModels, compiled
+from .residuals import FEW_MODELS, DeviceModels, compiled
 
 # Matrix products of bytes need a multiple of this many columns.
 ALIGNED = 16
@@ -70,9 +70,10 @@ class DevicePreferences:
 
     @property
     def row_bytes(self) -> int:
-        """The memory of a row; more if residuals are computed on the host."""
+        """The memory of a row; more if residuals are computed on the host, or step by step."""
         on_host = any(not part.models.has_formula for part in self.parts)
-        return self.width * (17 if on_host else 1)
+        few = any(part.models.width <= FEW_MODELS for part in self.parts)
+        return self.width * (65 if few else 17 if on_host else 1)
 
     def to_rows(self, P: Any) -> SparseRows:
         """Convert preferences (n, width) to `SparseRows` on the host."""

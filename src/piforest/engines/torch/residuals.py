@@ -15,17 +15,20 @@ import torch
 from ..._validation import warn_user
 from ...families._formula import prepared_params
 from ...families.scaled import has_formula
-from ...models.bounds import CELLS, CELLS_2D, unbounded
+from ...models.bounds import CELLS, CELLS_2D
 from ...models.drawing import ModelSet
 from ...models.residuals import residual_blocks
+
+# Up to this many models, nothing is compiled: PyTorch's compiler takes seconds, and step by step a
+# million rows move some tens of gigabytes, which takes about ten milliseconds. It depends on the
+# model alone, so that no row is computed in two ways.
+FEW_MODELS = 128
 
 
 class DeviceModels:
     """The models of one family as columns on a device, padded to `width` with the last one."""
 
-    def __init__(self, models: ModelSet, width: int, device: Any, as_bounded: bool = False) -> None:
-        """as_bounded: use the function of bounded models for models without bounds, so that only
-        one is compiled."""
+    def __init__(self, models: ModelSet, width: int, device: Any) -> None:
         self.family, self.models, self.width = models.family, models, width
         self.theta: Any = None
         if self.has_formula:
@@ -35,8 +38,6 @@ class DeviceModels:
             self.theta = torch.as_tensor(columns, device=device)
         self.bounds: Any = None
         bounds = models.bounds
-        if bounds is None and as_bounded:
-            bounds = unbounded(models)
         if self.has_formula and bounds is not None:
             at = np.minimum(np.arange(width), len(models) - 1)
             arrays = bounds.low[at].T, bounds.size[at].T, bounds.cells[at]
@@ -77,7 +78,7 @@ def fused(family: Any, step: Any) -> Any:
         x = [X[:, c, None] for c in range(X.shape[1])]
         return step(family.formula(x, [theta[k] for k in range(len(theta))], torch), *others)
 
-    return compiled(function)
+    return compiled(function, _has_many_models)
 
 
 @lru_cache(maxsize=128)
@@ -96,16 +97,21 @@ def fused_bounded(family: Any, step: Any) -> Any:
         R = torch.where(inside, family.formula(x, columns, torch), torch.inf)
         return step(R, *others)
 
-    return compiled(function)
+    return compiled(function, _has_many_models)
 
 
-def compiled(function: Any) -> Any:
-    """Compile a function for tensors on a GPU; unchanged for other tensors, and without Triton."""
+def _has_many_models(X: Any, theta: Any, *others: Any) -> bool:
+    return bool(theta.shape[1] > FEW_MODELS)
+
+
+def compiled(function: Any, pays: Any = lambda *args: True) -> Any:
+    """Compile a function for tensors on a GPU; unchanged for other tensors, without Triton, and
+    where it does not pay."""
     fast = None
 
     def run(*args: Any) -> Any:
         nonlocal fast
-        if not (args[0].is_cuda and has_triton()):
+        if not (args[0].is_cuda and pays(*args) and has_triton()):
             return function(*args)
         if fast is None:
             fast = torch.compile(_with_unique_code(function), dynamic=True, fullgraph=True)
