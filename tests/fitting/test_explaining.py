@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,21 @@ def test_joined_models_are_those_of_all_parts():
     assert np.array_equal(both.params, models.params)
     assert np.array_equal(both.points, models.points)
     assert joined(parts[:1]) is parts[0]
+    assert both.excludes_sample is None
+
+
+def test_joined_models_keep_which_of_them_exclude_their_samples():
+    X = np.random.default_rng(0).uniform(size=(50, 2))
+    one, two = (
+        draw_models(X, get_family("line"), get_sampler("uniform"), 20, Stream(seed))[0]
+        for seed in (1, 2)
+    )
+    excludes = np.arange(20) % 2 == 0
+    for parts, expected in (
+        ([replace(one, excludes_sample=excludes), two], np.append(excludes, np.ones(20))),
+        ([one, replace(two, excludes_sample=excludes)], np.append(np.ones(20), excludes)),
+    ):
+        assert np.array_equal(joined(parts).excludes_sample, expected)
 
 
 @pytest.mark.slow

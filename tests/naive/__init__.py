@@ -33,3 +33,4 @@ from .samplers import (
 )
 from .solvers import SOLVE, solve_circle, solve_cylinder_with_normals
 from .streams import NaiveStream
+from .uniting import neighbours, united

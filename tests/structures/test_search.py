@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import naive
 from piforest import PreferenceIsolationForest
 from piforest._random import Stream
 from piforest._threads import thread_limit
@@ -17,9 +18,11 @@ from piforest.families import get_family
 from piforest.models.drawing import draw_models
 from piforest.models.membership import sample_membership
 from piforest.sampling import get_sampler
+from piforest.structures import unions
 from piforest.structures.greedy import BandCounts, Candidate, greedy, significance_limit
 from piforest.structures.local_models import best_candidate, local_bands, models_of, refine
-from piforest.structures.search import _divided, _neighbours, _united, find_structures
+from piforest.structures.search import _divided, find_structures
+from piforest.structures.unions import _Unions, union_of, united
 
 
 def counts_of(X, family="line", n_models=300):
@@ -113,7 +116,7 @@ def test_two_models_of_one_line_are_united_and_those_of_two_lines_are_not():
     among = np.arange(len(X)) < 240
     found = refine(greedy([bands], among, 3.0, look_ahead=True), among, limit, Stream(0))
     assert len(found) == 2
-    assert len(_united(found, among, limit, Stream(1))) == 2
+    assert len(united(found, among, limit, Stream(1))) == 2
     first, *rest = found
     shifted = first.params.copy()
     shifted[1] += 0.1 * first.half_width
@@ -121,7 +124,49 @@ def test_two_models_of_one_line_are_united_and_those_of_two_lines_are_not():
     twice = [
         first._replace(log_ratio=first.log_ratio / 2, params=p) for p in (first.params, shifted)
     ]
-    assert len(_united([*twice, *rest], among, limit, Stream(1))) == 2
+    assert len(united([*twice, *rest], among, limit, Stream(1))) == 2
+
+
+def pieces_of_a_curve(n_pieces, seed=0):
+    """Pieces of a parabola, among points: neighbours are nearly on one line."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, 400)
+    curve = np.column_stack([x, 0.4 * x**2 + rng.normal(0, 0.004, 400)])
+    bands = counts_of(np.concatenate([curve, rng.uniform(-1, 1, (100, 2))]))
+    found = []
+    for at in np.linspace(-0.95, 0.95, n_pieces):
+        slope = np.array([1, 0.8 * at]) / np.hypot(1, 0.8 * at)
+        params = np.array([[at, 0.4 * at**2, *slope]])
+        near = np.flatnonzero(np.abs(bands.X[:, 0] - at) < 1.2 / n_pieces)
+        found.append(best_candidate(bands, params, near))
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_unions_equal_those_of_trying_every_pair_again(seed):
+    found = pieces_of_a_curve(9, seed)
+    among, limit = all_of(found[0].bands), significance_limit([found[0].bands])
+    fast = united(found, among, limit, Stream(seed))
+    slow = naive.united(found, among, limit, Stream(seed))
+    assert 1 < len(fast) == len(slow) <= len(found) - 2
+    for a, b in zip(fast, slow):
+        assert np.array_equal(a.params, b.params)
+        assert (a.half_width, a.log_ratio) == (b.half_width, b.log_ratio)
+
+
+def test_a_pair_that_did_not_change_is_not_tried_again(monkeypatch):
+    found, tried = pieces_of_a_curve(16), []
+    among, limit = all_of(found[0].bands), significance_limit([found[0].bands])
+
+    def counting(pair, *rest):
+        tried.append(pair)
+        return union_of(pair, *rest)
+
+    monkeypatch.setattr(unions, "union_of", counting)
+    n_united = len(found) - len(united(found, among, limit, Stream(0)))
+    first = len(naive.neighbours(dict(enumerate(found)), among))
+    assert n_united >= 3
+    assert len(tried) < first * (n_united + 1) / 1.5
 
 
 def test_structures_are_united_with_their_nearest_ones_only():
@@ -131,9 +176,7 @@ def test_structures_are_united_with_their_nearest_ones_only():
     found = [
         Candidate(bands, np.array([0.0, (k - 2) * 0.15, *direction]), 0.01, 50.0) for k in range(5)
     ]
-    cells = np.minimum(np.arange(len(X)) // 120, 5)
-    cells[cells == 5] = -1
-    pairs = _neighbours(found, cells)
+    pairs = _Unions(found, np.arange(len(X)) < 600, 10.0, Stream(0))._neighbours()
     assert {(0, 1), (1, 2), (2, 3), (3, 4)} <= set(pairs)
     assert (0, 4) not in pairs
 

@@ -14,7 +14,7 @@ from ..bands.ladder import N_WIDE, WIDE_WIDTHS, Grid, Ladder, ladder_of
 from ..bands.resolution import DitherEffect
 from ..families import extent
 from ..models.concentration import can_concentrate, concentrate
-from ..models.drawing import ModelSet, distinct_rows
+from ..models.drawing import ModelSet, joined
 from ..models.membership import first_occurrences, sample_membership
 from ..models.refit import ROWS_EACH
 from ..protocols import Floats, Ints
@@ -74,7 +74,7 @@ def with_concentrated(
         shares = [share for share in _SHARES if share * min(map(len, halves)) >= ROWS_EACH * size]
         if not shares:
             break
-        moved = _joined([concentrate(starts, halves.fitted, share) for share in shares], X)
+        moved = joined([concentrate(starts, halves.fitted, share) for share in shares])
         ladder = ladder_of(models.family, halves.others, grid, stream.child("null"), effect)
         kept, halves = _supported(moved, halves, ladder)
         n_tried += len(moved)
@@ -85,7 +85,7 @@ def with_concentrated(
     if not found:
         return models
     drawn = models.first(_REMAINING) if reduce else models
-    return replace(_joined([*found, drawn], X), n_drawn=len(models) + n_tried)
+    return replace(joined([*found, drawn]), n_drawn=len(models) + n_tried)
 
 
 def _starts(models: ModelSet) -> Iterator[ModelSet]:
@@ -108,21 +108,3 @@ def _supported(models: ModelSet, halves: _Halves, ladder: Ladder) -> tuple[Model
             return models.take(kept), halves
         best = int(np.argmax(bands.ratio))
         halves = halves.without(models.take(np.array([best])), _REACH * bands.half_width[best])
-
-
-def _joined(parts: list[ModelSet], X: Floats) -> ModelSet:
-    """All models of the parts, which are of one family and were drawn from the rows of X."""
-    excludes = [
-        np.ones(len(part), np.bool_) if part.excludes_sample is None else part.excludes_sample
-        for part in parts
-    ]
-    samples, ones = np.concatenate([part.samples for part in parts]), np.ones(sum(map(len, parts)))
-    return ModelSet(
-        parts[0].family,
-        np.asfortranarray(np.concatenate([part.params for part in parts])),
-        samples,
-        X[distinct_rows(samples)],
-        ones,
-        ones,
-        excludes_sample=None if all(each.all() for each in excludes) else np.concatenate(excludes),
-    )

@@ -115,6 +115,10 @@ def joined(parts: Sequence[ModelSet]) -> ModelSet:
     samples = np.concatenate([part.samples for part in parts])
     rows = np.concatenate([distinct_rows(part.samples) for part in parts])
     first = np.unique(rows, return_index=True)[1]
+    excludes = [
+        np.ones(len(part), np.bool_) if part.excludes_sample is None else part.excludes_sample
+        for part in parts
+    ]
     return replace(
         parts[0],
         params=np.asfortranarray(np.concatenate([part.params for part in parts])),
@@ -122,6 +126,7 @@ def joined(parts: Sequence[ModelSet]) -> ModelSet:
         points=np.concatenate([part.points for part in parts])[first],
         scale=np.concatenate([part.scale for part in parts]),
         weight=np.concatenate([part.weight for part in parts]),
+        excludes_sample=None if all(each.all() for each in excludes) else np.concatenate(excludes),
         n_drawn=sum(part.n_candidates for part in parts),
     )
 

@@ -227,7 +227,12 @@ def members_of(X: Floats, normal: Bools, structures: list[Structure]) -> Ints:
     """(n,) the nearest structure of each normal point, in half-widths; -1 beyond REACH."""
     if not structures:
         return np.full(len(X), -1)
-    distances = relative_distances(X, structures)
+    return nearest_of(relative_distances(X, structures), normal)
+
+
+def nearest_of(distances: Floats, normal: Bools) -> Ints:
+    """(n,) the nearest structure of each normal point, from the distances (n, s) in half-widths; -1
+    beyond REACH."""
     nearest = np.argmin(distances, axis=1)
     near = normal & (distances[np.arange(len(nearest)), nearest] <= REACH)
     return np.where(near, nearest, -1)

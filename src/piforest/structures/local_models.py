@@ -113,15 +113,22 @@ def refine(found: list[Candidate], counted: Bools, limit: float, stream: Stream)
     if not found:
         return found
     cells = members_of(found[0].bands.X, counted, [each.structure() for each in found])
-    refined = []
-    for k, each in enumerate(found):
-        models = models_of(each, np.flatnonzero(cells == k), stream.child(k))
-        free = np.flatnonzero(counted & ((cells == k) | (cells == -1)))
-        refined.append(best_candidate(each.bands, models, free))
-    weakest = min(range(len(refined)), key=lambda k: refined[k].log_ratio)
-    if refined[weakest].log_ratio <= limit:
-        del refined[weakest]
-    return refined
+    free = counted & (cells == -1)
+    better = [
+        refined(each, np.flatnonzero(cells == k), free, stream.child(k))
+        for k, each in enumerate(found)
+    ]
+    weakest = min(range(len(better)), key=lambda k: better[k].log_ratio)
+    if better[weakest].log_ratio <= limit:
+        del better[weakest]
+    return better
+
+
+def refined(candidate: Candidate, members: Ints, free: Bools, stream: Stream) -> Candidate:
+    """The best model of the points of a structure; free: those of no structure."""
+    models, among = models_of(candidate, members, stream), free.copy()
+    among[members] = True
+    return best_candidate(candidate.bands, models, np.flatnonzero(among))
 
 
 def best_candidate(bands: BandCounts, models: Floats, rows: Ints) -> Candidate:
