@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
+
+_TESTS = Path(__file__).parent / "tests"
 
 
 def _has_torch() -> bool:
@@ -24,7 +28,7 @@ def _has_torch() -> bool:
 # Doctests are collected from every module, and these import PyTorch, which `make test` does not
 # install, or Triton, which comes with PyTorch for GPUs only.
 if not _has_torch():
-    collect_ignore = ["src/piforest/engines/torch", "tests/device_laws.py"]
+    collect_ignore = ["src/piforest/engines/torch"]
 elif find_spec("triton") is None:
     collect_ignore = ["src/piforest/engines/torch/kernels.py"]
 else:
@@ -41,6 +45,16 @@ _skipped_data: set[str] = set()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-skips", action="store_true", help="a skipped test fails the run")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector]]:
+    """Look for examples in the package and the documents only: tests have none, and to look there
+    imports every helper, PyTorch's included, in every worker."""
+    collectors = yield
+    if _TESTS in file_path.parents:
+        collectors = [each for each in collectors if not isinstance(each, DoctestModule)]
+    return collectors
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

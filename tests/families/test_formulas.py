@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -25,49 +26,62 @@ from scenes import (
 )
 
 VARIANTS = {
-    "line in the plane": ("line", {}, line_points(d=2)),
-    "line in 7 columns": ("line", {}, line_points(d=7)),
-    "hyperplane in 5 columns": ("hyperplane", {}, flat_points(d=5, r=4)),
-    "sphere in the plane": ("sphere", {}, on_one_model("circle")),
-    "fundamental of 7 points": ("fundamental", {"solver": "7-point"}, on_one_model("fundamental")),
-    "parabola of any direction": ("parabola", {"rotated": True}, parabola_points(angle=0.5)),
-    "polynomial of degree 1": ("polynomial", {"degree": 1}, on_one_model("polynomial")),
-    "cylinder with normals": ("cylinder", {"normals": True}, cylinder_points(normals=True)),
+    "line in the plane": ("line", {}, partial(line_points, d=2)),
+    "line in 7 columns": ("line", {}, partial(line_points, d=7)),
+    "hyperplane in 5 columns": ("hyperplane", {}, partial(flat_points, d=5, r=4)),
+    "sphere in the plane": ("sphere", {}, partial(on_one_model, "circle")),
+    "fundamental of 7 points": (
+        "fundamental",
+        {"solver": "7-point"},
+        partial(on_one_model, "fundamental"),
+    ),
+    "parabola of any direction": (
+        "parabola",
+        {"rotated": True},
+        partial(parabola_points, angle=0.5),
+    ),
+    "polynomial of degree 1": ("polynomial", {"degree": 1}, partial(on_one_model, "polynomial")),
+    "cylinder with normals": (
+        "cylinder",
+        {"normals": True},
+        partial(cylinder_points, normals=True),
+    ),
     "cylinder with normals of no weight": (
         "cylinder",
         {"normals": True, "normal_weight": 0.0},
-        cylinder_points(normals=True),
+        partial(cylinder_points, normals=True),
     ),
-    "cone without normals": ("cone", {"normal_weight": 0.0}, on_one_model("cone")),
-    "subspace of 3 in 6 columns": ("subspace", {"dimension": 3}, flat_points(d=6, r=3)),
+    "cone without normals": ("cone", {"normal_weight": 0.0}, partial(on_one_model, "cone")),
+    "subspace of 3 in 6 columns": ("subspace", {"dimension": 3}, partial(flat_points, d=6, r=3)),
     "subspace through the origin": (
         "subspace",
         {"dimension": 1, "affine": False},
-        flat_points(d=4, r=3),
+        partial(flat_points, d=4, r=3),
     ),
-    "line in 30 columns": ("line", {}, line_points(d=30)),
-    "hyperplane in 35 columns": ("hyperplane", {}, flat_points(80, d=35, r=34)),
-    "sphere in 55 columns": ("sphere", {}, sphere_points(80, seed=1, d=55)),
-    "subspace of 3 in 30 columns": ("subspace", {"dimension": 3}, flat_points(d=30, r=3)),
-    "law of 39 features": ("linear_regression", {}, flat_points(80, d=40, r=39)),
+    "line in 30 columns": ("line", {}, partial(line_points, d=30)),
+    "hyperplane in 35 columns": ("hyperplane", {}, partial(flat_points, 80, d=35, r=34)),
+    "sphere in 55 columns": ("sphere", {}, partial(sphere_points, 80, seed=1, d=55)),
+    "subspace of 3 in 30 columns": ("subspace", {"dimension": 3}, partial(flat_points, d=30, r=3)),
+    "law of 39 features": ("linear_regression", {}, partial(flat_points, 80, d=40, r=39)),
     "law for the first column": (
         "linear_regression",
         {"target": 0},
-        on_one_model("linear_regression"),
+        partial(on_one_model, "linear_regression"),
     ),
     "law of degree 3 for the second": (
         "polynomial_regression",
         {"target": 1, "degree": 3},
-        on_one_model("polynomial_regression"),
+        partial(on_one_model, "polynomial_regression"),
     ),
 }
-CASES = {name: (name, {}, on_one_model(name)) for name in list_families()} | VARIANTS
+CASES = {name: (name, {}, partial(on_one_model, name)) for name in list_families()} | VARIANTS
 
 
 @pytest.fixture(params=CASES)
 def scene(request):
     """A family, rows on and off its models, those that break formulas, and models."""
-    name, options, X = CASES[request.param]
+    name, options, make = CASES[request.param]
+    X = make()
     family = get_family(name, **options)
     rng = np.random.default_rng(0)
     size = extent(family, X)
