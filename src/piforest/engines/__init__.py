@@ -49,7 +49,7 @@ def choose_engine(
     if torch_device is not None:
         from .torch.engine import TorchEngine
 
-        engine = TorchEngine(torch_device, verbose)
+        engine = TorchEngine(torch_device, verbose, n_jobs)
     if is_dask(X):
         from .dask.engine import DaskEngine
 
