@@ -1,6 +1,7 @@
 """Windows beside a robust quadratic surface, the global detector and nearest neighbours.
 
     PIFOREST_DATA=folder python benchmarks/windows.py potholes
+    python benchmarks/windows.py maps
     python benchmarks/windows.py scenes --points 100000
     PIFOREST_DATA=folder python benchmarks/windows.py skab
     PIFOREST_DATA=folder python benchmarks/windows.py dents
@@ -84,6 +85,72 @@ def potholes(step):
             windows=lambda values=values, at=(v, u): inspect_surface(
                 values, step=1, random_state=0
             ).scores[at],
+        )  # fmt: skip
+
+
+def road(seed, camber, waves, deep, bits=16, missing=0.0, shape=(90, 140)):
+    """A map of a road, and where its potholes are.
+
+    camber: of the whole map in values, quartic across, so that no quadratic surface is exact;
+    waves: amplitude of undulation along; deep: of the largest of six potholes. The noise has a
+    standard deviation of 1. 8 bits: values in whole steps of a 256th of the range.
+    """
+    rng = np.random.default_rng(seed)
+    v, u = (np.linspace(-1, 1, n)[(slice(None), None)[:: 1 - 2 * k]] for k, n in enumerate(shape))
+    values = 1000 + 30 * v + 10 * u - camber * (0.8 * u**2 + 0.2 * u**4) * (1 + 0.3 * v)
+    values = values + waves * np.sin(2 * np.pi * (1.3 * v + rng.random()))
+    holes = np.zeros(shape, bool)
+    for radius in (0.05, 0.07, 0.09, 0.12, 0.16, 0.2):
+        cv, cu = rng.uniform(-0.8, 0.8, 2)
+        wide = rng.uniform(0.6, 1.4)
+        away = np.hypot((v - cv) / radius, (u - cu) / (radius * wide))
+        depth = np.maximum(1 - away**2, 0) * deep * rng.uniform(0.4, 1) * (radius / 0.2) ** 0.5
+        values, holes = values - depth, holes | (depth > 2)
+    values = values + rng.normal(size=shape)
+    if bits == 8:
+        low, high = values.min(), values.max()
+        values = 1 + np.round(254 * (values - low) / (high - low))
+    else:
+        values = np.round(16 * values)
+    values[rng.random(shape) < missing] = np.nan
+    cut = rng.integers(0, 60, 2)
+    if missing:
+        values[cut[0] : cut[0] + 20, cut[1] : cut[1] + 15] = np.nan
+    return values, holes
+
+
+ROADS = {
+    "flat": {"camber": 0, "waves": 0, "deep": 12},
+    "camber": {"camber": 40, "waves": 0, "deep": 12},
+    "camber, shallow": {"camber": 40, "waves": 0, "deep": 5},
+    "camber and waves": {"camber": 40, "waves": 10, "deep": 12},
+    "waves": {"camber": 0, "waves": 25, "deep": 12},
+    "camber, 8 bits": {"camber": 40, "waves": 0, "deep": 12, "bits": 8},
+    "waves, 8 bits, missing": {"camber": 10, "waves": 10, "deep": 20, "bits": 8, "missing": 0.2},
+    "camber, missing": {"camber": 40, "waves": 5, "deep": 12, "missing": 0.3},
+}
+
+
+def maps(seeds):
+    """Synthetic roads: the area under the ROC curve, and precision and recall of the flags."""
+    for name, options in ROADS.items():
+        sums = []
+        for seed in seeds:
+            values, holes = road(seed, **options)
+            v, u = np.nonzero(~np.isnan(values))
+            X, truth = np.column_stack([u, v, values[v, u]]).astype(float), holes[v, u]
+            start = time.process_time()
+            found = inspect_surface(values, random_state=0)
+            seconds, flags = time.process_time() - start, found.flagged[v, u]
+            hits = np.sum(flags & truth)
+            sums.append([
+                roc_auc_score(truth, quadratic(X)), roc_auc_score(truth, found.scores[v, u]),
+                hits / max(np.sum(flags), 1), hits / np.sum(truth), seconds,
+            ])  # fmt: skip
+        a, b, precision, recall, seconds = np.mean(sums, axis=0)
+        print(
+            f"{name}: quadratic {a:.4f}, windows {b:.4f}, precision {precision:.2f}, "
+            f"recall {recall:.2f} ({seconds:.1f} s)", flush=True,
         )  # fmt: skip
 
 
@@ -257,13 +324,16 @@ def _read_skab(path):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["potholes", "scenes", "skab", "dents"])
+    parser.add_argument("what", choices=["potholes", "maps", "scenes", "skab", "dents"])
     parser.add_argument("--step", type=int, default=10)
     parser.add_argument("--points", type=int, default=20_000)
+    parser.add_argument("--seeds", type=int, nargs="*", default=[101, 102, 103])
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.what == "potholes":
         potholes(given.step)
+    elif given.what == "maps":
+        maps(given.seeds)
     elif given.what == "skab":
         skab()
     elif given.what == "dents":

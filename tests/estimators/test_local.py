@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import naive.windows
 from piforest import LocalPreferenceIsolationForest
-from piforest.windows import fitted as windows_fitted
+from piforest.engines import cpu
 
 
 def sine(n=600, anomalies=40, seed=0):
@@ -57,7 +57,7 @@ def test_scores_are_the_mean_of_the_depths_of_the_windows_that_hold_a_row(fitted
 
 def test_the_score_of_a_row_does_not_depend_on_the_others_or_on_the_block(fitted, monkeypatch):
     detector, X, _ = fitted
-    monkeypatch.setattr(windows_fitted, "_BLOCK", 7)
+    monkeypatch.setattr(cpu, "_MAPPED_ROWS", 7)
     assert (detector.anomaly_score(X[50:90]) == detector.scores_[50:90]).all()
     assert detector.anomaly_score(X[3:4])[0] == detector.scores_[3]
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import naive.windows
 from piforest._random import Stream
+from piforest.engines.local import ArrayRows
 from piforest.windows.tiling import Tiling, occupied
 
 
@@ -54,7 +55,7 @@ def test_positions_beyond_the_grid_are_in_the_windows_of_its_border():
 def test_the_box_of_a_window_contains_its_rows():
     P = positions(0, 200, 2)
     tiling = Tiling.over(P.min(axis=0), P.max(axis=0), 0.3, 0.5)
-    found = occupied(tiling, P, 1000, Stream(0))
+    found = occupied(tiling, ArrayRows(P), np.arange(2), 1000, Stream(0))
     for window, rows in zip(found.windows, found.rows):
         low, high = tiling.box(window)
         assert (P[rows] >= low - 1e-12).all()
@@ -65,8 +66,8 @@ def test_the_box_of_a_window_contains_its_rows():
 def test_the_rows_of_windows_do_not_depend_on_the_block(limit):
     P = positions(1, 300, 2)
     tiling = Tiling.over(P.min(axis=0), P.max(axis=0), 0.4, 0.5)
-    whole = occupied(tiling, P, limit, Stream(5))
-    parts = occupied(tiling, P, limit, Stream(5), block=17)
+    whole = occupied(tiling, ArrayRows(P), np.arange(2), limit, Stream(5))
+    parts = occupied(tiling, ArrayRows(P, block=17), np.arange(2), limit, Stream(5))
     assert whole.windows.tolist() == parts.windows.tolist()
     assert whole.n_rows.tolist() == parts.n_rows.tolist()
     assert [each.tolist() for each in whole.rows] == [each.tolist() for each in parts.rows]

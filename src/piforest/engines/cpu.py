@@ -22,6 +22,8 @@ from .protocol import ForestPlan
 
 # The limits of a block that a thread embeds: large blocks are efficient, small ones balance better.
 _EMBEDDED_ROWS = 256, 1024
+# Rows that a thread scores at a time in all windows that hold them.
+_MAPPED_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class CpuEngine(LocalEngine):
 
     def in_memory(self, X: Any) -> Any:
         return X if isinstance(X, np.ndarray) else to_numpy(X)
+
+    def scores(self, fitted: Any, rows: Any) -> Any:
+        if isinstance(fitted, FittedForest):
+            return self.forest_scores(fitted, rows)
+        return super().scores(fitted, rows)
 
     def elementwise(self, function: Callable[[Any], Any], values: Any, name: str) -> Any:
         return function(values)
@@ -75,8 +82,13 @@ class CpuEngine(LocalEngine):
         blocks = self._blocks(forest.pool, forest.scores, forest.block_rows, "rows")
         return forest, np.concatenate(list(blocks))
 
-    def scores(self, fitted: FittedForest, rows: Any) -> Floats:
+    def forest_scores(self, fitted: FittedForest, rows: Any) -> Floats:
         return self._map_rows(fitted, rows, fitted.forest.scores)
+
+    def map_blocks(self, function: Callable[[Any, Any], Any], rows: Any) -> list[Any]:
+        starts, single = range(0, len(rows), _MAPPED_ROWS), CpuEngine(None)
+        blocks = ((rows[start : start + _MAPPED_ROWS], single) for start in starts)
+        return list(in_threads(function, blocks, self.n_jobs, len(starts)))
 
     def path_lengths(self, fitted: FittedForest, rows: Any) -> Floats:
         return self._map_rows(fitted, rows, fitted.forest.path_lengths)

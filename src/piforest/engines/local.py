@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from .._progress import Progress
 from .._random import Stream
 from .._tensors import to_numpy
+from .._threads import in_threads
 from ..bands.evidence import Bands, BandTable, full_band_table, measure_bands
 from ..bands.ladder import Ladder
-from ..fitted import TrainingRows
+from ..fitted import FittedForest, TrainingRows
 from ..models.drawing import ModelSet
 from ..models.membership import SampleMembership
-from ..protocols import Floats
+from ..protocols import Floats, Ints
+
+# Rows of an array that are looked at together.
+_BLOCK = 2**18
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRows:
+    """The rows of an array as a `RowSource`."""
+
+    X: Floats
+    block: int = _BLOCK
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
+
+    def map(self, function: Callable[[Floats, int], Any]) -> Iterator[Any]:
+        for start in range(0, len(self.X), self.block):
+            yield function(self.X[start : start + self.block], start)
+
+    def fetch(self, numbers: Ints) -> TrainingRows:
+        return TrainingRows(self.X)
 
 
 class LocalEngine:
@@ -60,6 +87,25 @@ class LocalEngine:
         self, X: Any, stream: Stream, pool_size: int, quality: Any = None, groups: Any = None
     ) -> TrainingRows:
         return TrainingRows(to_numpy(X), quality, groups)
+
+    def source(self, X: Any, estimator: Any) -> ArrayRows:
+        return ArrayRows(estimator._validated(self.in_memory(X), reset=True))
+
+    def map_tasks(
+        self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], total: int
+    ) -> Iterator[Any]:
+        return in_threads(function, arguments, self.n_jobs, total)
+
+    def scores(self, fitted: Any, rows: Any) -> Any:
+        return fitted.scores_by(self, rows)
+
+    def forest_scores(self, fitted: FittedForest, rows: Any) -> Any:
+        raise NotImplementedError
+
+    def scores_in(
+        self, owner: Any, forests: Sequence[FittedForest], held: Sequence[tuple[int, Any]]
+    ) -> Iterable[Floats]:
+        return (self.forest_scores(forests[k], rows) for k, rows in held)
 
     def by_rows(self, function: Callable[[Any, Any], Any], X: Any, scores: Any, name: str) -> Any:
         return function(X, to_numpy(scores))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from ..fitted import FittedEmbedding, FittedForest, TrainingRows
 from ..forest import FlatForest, HashedForest, HashedTrees, PooledForest
 from ..models.drawing import ModelSet
 from ..models.membership import SampleMembership
-from ..protocols import Floats, Metric
+from ..protocols import Floats, Ints, Metric
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,25 @@ class ForestPlan:
     stream: Stream
     pool: Any = None
     """the pool if it differs from `rows`: the column numbers of precomputed distances"""
+
+
+class RowSource(Protocol):
+    """All rows of a training set, in memory or in the partitions of a Dask collection."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        ...
+
+    def map(self, function: Callable[[Floats, int], Any]) -> Iterator[Any]:
+        """function(rows, the number of the first) for consecutive blocks of rows, in order."""
+        ...
+
+    def fetch(self, numbers: Ints) -> TrainingRows:
+        """Training rows in memory, at least those with these numbers, ascending."""
+        ...
 
 
 class Backend(Protocol):
@@ -62,12 +81,28 @@ class Backend(Protocol):
         """The forest, and the scores of its pool."""
         ...
 
-    def scores(self, fitted: FittedForest, rows: Any) -> Any:
-        """(n,) anomaly scores."""
+    def scores(self, fitted: Any, rows: Any) -> Any:
+        """(n,) anomaly scores; fitted: a forest, or windows with a forest in each."""
+        ...
+
+    def forest_scores(self, fitted: FittedForest, rows: Any) -> Any:
+        """(n,) anomaly scores in one forest."""
         ...
 
     def path_lengths(self, fitted: FittedForest, rows: Any) -> Any:
         """(n, t) path lengths."""
+        ...
+
+    def map_blocks(self, function: Callable[[Any, Any], Any], rows: Any) -> list[Any]:
+        """function(block, backend) for blocks of rows, in order. The backend computes without
+        threads where blocks are in threads."""
+        ...
+
+    def scores_in(
+        self, owner: Any, forests: Sequence[FittedForest], held: Sequence[tuple[int, Any]]
+    ) -> Iterable[Floats]:
+        """For each pair (k, rows), the scores of the rows in forest k; owner: an object that lives
+        as long as the forests, whose copies on a device are kept as long."""
         ...
 
 
@@ -97,7 +132,17 @@ class Engine(Protocol):
         """The rows that a fit uses, before validation."""
         ...
 
-    def scores(self, fitted: FittedForest, rows: Any) -> Any:
+    def source(self, X: Any, estimator: Any) -> RowSource:
+        """All rows of X for a fit of the estimator, validated."""
+        ...
+
+    def map_tasks(
+        self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], total: int
+    ) -> Iterator[Any]:
+        """function(*each) for `total` independent tasks, results in order."""
+        ...
+
+    def scores(self, fitted: Any, rows: Any) -> Any:
         """(n,) anomaly scores of accepted or validated rows."""
         ...
 

@@ -31,7 +31,6 @@ from ..windows.cutting import (
     columns_of,
     cut_windows,
 )
-from ..windows.engine import WindowsEngine
 from ..windows.file import StoredWindows, load_windows, save_windows
 from ..windows.findings import WindowFindings, diagnose_windows, explain_rows, sigma_of
 from ..windows.fit import WindowParameters, fit_windows
@@ -84,6 +83,8 @@ class LocalPreferenceIsolationForest(Detector):
         The trees of a window draw their points from at most this many of its rows.
     contamination : "auto" or float in (0, 1), default="auto"
         The share of the training rows to flag. "auto" compares with random points in the windows.
+    device : {"cpu", "cuda", "auto"} or str, default="cpu"
+        Where rows are scored, many windows at a time. Windows are fitted on the CPU.
     n_jobs : int or None, default=None
         The number of threads, which work on different windows. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -160,6 +161,7 @@ class LocalPreferenceIsolationForest(Detector):
         max_samples: int = 128,
         pool_size: int = 256,
         contamination: ContaminationLike = "auto",
+        device: str = "cpu",
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
@@ -176,6 +178,7 @@ class LocalPreferenceIsolationForest(Detector):
         self.max_samples = max_samples
         self.pool_size = pool_size
         self.contamination = contamination
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -195,25 +198,27 @@ class LocalPreferenceIsolationForest(Detector):
         self
         """
         clear_fit(self)
-        progress, engine = Progress(self.verbose), self._engine()
+        progress, engine = Progress(self.verbose), self._engine(X)
         parameters, sides = self._parameters(), check_sides(self.window)
         overlap = check_overlap(self.overlap)
-        rows = self._validated(engine.in_memory(X), reset=True)
+        source = engine.source(X, self)
         names = getattr(self, "feature_names_in_", None)
         stream = Stream.from_random_state(self.random_state)
-        coordinates = columns_of("coordinates", self.coordinates, rows.shape[1], names)
+        coordinates = columns_of("coordinates", self.coordinates, source.n_columns, names)
         if self.coordinates is None:
             coordinates = coordinates[:DEFAULT_COORDINATES]
-        features = columns_of("features", self.features, rows.shape[1], names)
+        features = columns_of("features", self.features, source.n_columns, names)
         parameters = self._with_names(parameters, names, features)
         with progress.stage("windows"):
             cuts = cut_windows(
-                rows[:, coordinates], sides, overlap, parameters, len(features), stream
+                source, coordinates, sides, overlap, parameters, len(features), stream
             )
         count = sum(len(cut.found.windows) for cut in cuts)
         with progress.stage(f"detectors of {count} windows"):
-            self.fitted_ = fit_windows(rows, coordinates, features, cuts, parameters, stream)
-        self.findings_ = WindowFindings(self.fitted_, self.n_jobs)
+            self.fitted_ = fit_windows(
+                source, engine, coordinates, features, cuts, parameters, stream
+            )
+        self.findings_ = WindowFindings(self.fitted_)
         with progress.stage("threshold"):
             self._set_threshold(engine)
         self._warn_if_nothing_is_flagged(engine)
@@ -241,7 +246,7 @@ class LocalPreferenceIsolationForest(Detector):
     def null_scores_(self) -> Floats:
         """Scores of 250 points, each drawn uniformly from the box of a random window."""
         check_is_fitted(self, "fitted_")
-        return self.findings_.null_scores()
+        return self.findings_.null_scores(self._engine().backend)
 
     @property
     def found_structure_(self) -> bool:
@@ -294,9 +299,9 @@ class LocalPreferenceIsolationForest(Detector):
             index in `windows_`.
         """
         check_is_fitted(self, "fitted_")
-        engine = self._engine()
+        engine = self._engine(X)
         rows = self._validated(engine.in_memory(X))
-        scores, _ = self.fitted_.judge(rows, self.n_jobs)
+        scores, _ = self.fitted_.judge(rows, engine.backend)
         return explain_rows(self.fitted_, rows, scores, self.threshold_)
 
     @property
@@ -370,7 +375,7 @@ class LocalPreferenceIsolationForest(Detector):
 
     def _restore_windows(self, stored: StoredWindows) -> Self:
         self.fitted_ = stored.fitted
-        self.findings_ = WindowFindings(stored.fitted, self.n_jobs)
+        self.findings_ = WindowFindings(stored.fitted)
         self.threshold_, self.threshold_source_ = stored.threshold, stored.threshold_source
         self.n_features_in_ = stored.fitted.subset.shape[1]
         if stored.feature_names:
@@ -390,7 +395,7 @@ class LocalPreferenceIsolationForest(Detector):
             pool_size=self.pool_size,
         )
         embedding, forest = whole._embedding_parameters(), whole._forest_parameters()
-        return WindowParameters(embedding, forest, float(self.min_share), self.n_jobs)
+        return WindowParameters(embedding, forest, float(self.min_share))
 
     @staticmethod
     def _with_names(parameters: WindowParameters, names: Any, features: Any) -> WindowParameters:
@@ -413,8 +418,8 @@ class LocalPreferenceIsolationForest(Detector):
                 "that hardly any is flagged; see diagnosis_. Pass contamination or smaller windows."
             )
 
-    def _engine(self, X: Any = None) -> Any:
-        return WindowsEngine(self.n_jobs, self.verbose)
+    def _cpu_only(self, X: Any) -> ValueError | None:
+        return None
 
 
 def _chance(null: Floats, scores: Any, threshold: float) -> Any:

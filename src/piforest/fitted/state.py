@@ -112,6 +112,10 @@ class FittedForest:
         """Validated X in the form that engines score."""
         return X if self.embedding is not None else self.forest.rows_of(X)
 
+    def scores_by(self, engine: Any, rows: Any) -> Any:
+        """(n,) anomaly scores that an engine computes."""
+        return engine.forest_scores(self, rows)
+
     def ceiling(self) -> float:
         """The score of a row that resembles no row of the pool.
 

@@ -64,6 +64,23 @@ def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     return SampleMembership(hashes, points[chosen], starts, np.concatenate(columns)[order])
 
 
+def joined_memberships(
+    parts: Sequence[SampleMembership], columns: Sequence[Ints]
+) -> SampleMembership:
+    """One index of several, for rows with one more column: the number of the part that they are
+    looked up in. columns: for each part, what its columns become."""
+    numbers = np.repeat(np.arange(len(parts)), [len(each.points) for each in parts])
+    points = np.column_stack([np.concatenate([each.points for each in parts]), numbers])
+    hashes = _row_hashes(points)
+    order = np.argsort(hashes)
+    counts = np.concatenate([np.diff(each.starts) for each in parts])
+    first = np.cumsum(counts) - counts
+    starts = np.append(0, np.cumsum(counts[order]))
+    each = np.concatenate([at[part.columns] for part, at in zip(parts, columns)])
+    places = np.repeat(first[order] - starts[:-1], counts[order]) + np.arange(starts[-1])
+    return SampleMembership(hashes[order], points[order], starts, each[places])
+
+
 def first_occurrences(X: Floats, views: Sequence[Sequence[int]], among: Bools) -> Bools:
     """(n,) True for the rows of `among` that are evidence: repeated points are none.
 

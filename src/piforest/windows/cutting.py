@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._random import Stream
 from .._validation import is_real
+from ..engines.protocol import RowSource
 from ..protocols import Floats, Ints
 from .fit import Cut, WindowParameters
 from .tiling import Tiling
@@ -73,7 +75,8 @@ def columns_of(parameter: str, value: Columns, d: int, names: Sequence[str] | No
 
 
 def cut_windows(
-    positions: Floats,
+    source: RowSource,
+    coordinates: Ints,
     sides: list[float] | None,
     overlap: float,
     parameters: WindowParameters,
@@ -82,19 +85,51 @@ def cut_windows(
 ) -> list[Cut]:
     """The windows of all sizes. `sides`: None to choose them from the number of rows; the smallest
     ones are then optional."""
-    if positions.shape[1] > _MAX_COORDINATES:
+    if len(coordinates) > _MAX_COORDINATES:
         raise ValueError(
-            f"windows over {positions.shape[1]} columns are too many, at most {_MAX_COORDINATES}; "
+            f"windows over {len(coordinates)} columns are too many, at most {_MAX_COORDINATES}; "
             "pass coordinates, the columns of the position or the time."
         )
-    low, high = positions.min(axis=0), positions.max(axis=0)
+    ends = np.array(list(source.map(partial(_ends, coordinates))))
+    cut = _Cutting(source, coordinates, ends[:, 0].min(axis=0), ends[:, 1].max(axis=0), overlap)
     if sides is not None:
-        return _given_windows(positions, sides, overlap, parameters.least_rows(n_features), stream)
-    longest = float(np.max(high - low))
+        return _given_windows(cut, sides, parameters.least_rows(n_features), stream)
+    return _chosen_windows(cut, parameters, n_features, stream)
+
+
+@dataclass(frozen=True)
+class _Cutting:
+    """Cuts windows over the box of the coordinates of all rows."""
+
+    source: RowSource
+    coordinates: Ints
+    low: Floats
+    high: Floats
+    overlap: float
+
+    @property
+    def longest(self) -> float:
+        return float(np.max(self.high - self.low))
+
+    def __call__(self, side: float, stream: Stream) -> Cut:
+        tiling = Tiling.over(self.low, self.high, side, self.overlap)
+        return Cut.of(tiling, self.source, self.coordinates, stream)
+
+
+def _ends(coordinates: Ints, X: Floats, first: int) -> Floats:
+    """(2, k) the least and the greatest position of a block of rows."""
+    positions = X[:, coordinates]
+    return np.stack([positions.min(axis=0), positions.max(axis=0)])
+
+
+def _chosen_windows(
+    cut_to: _Cutting, parameters: WindowParameters, n_features: int, stream: Stream
+) -> list[Cut]:
+    """Windows of the range of the data, of a half of it and so on, while they have enough rows."""
+    longest = cut_to.longest
     cuts: list[Cut] = []
     for size in range(_MAX_SIZES):
-        tiling = Tiling.over(low, high, (longest or 1.0) * 2.0**-size, overlap)
-        cut = _cut(tiling, positions, stream, size)
+        cut = cut_to((longest or 1.0) * 2.0**-size, stream.child("cut", size))
         total = sum(len(each.found.windows) for each in [*cuts, cut])
         enough = _ROWS_PER_SAMPLE_POINT * parameters.sample_size(n_features)
         # The windows of a size together hold each row several times; so weigh by rows.
@@ -106,22 +141,14 @@ def cut_windows(
     return cuts
 
 
-def _given_windows(
-    positions: Floats, sides: list[float], overlap: float, least: int, stream: Stream
-) -> list[Cut]:
+def _given_windows(cut_to: _Cutting, sides: list[float], least: int, stream: Stream) -> list[Cut]:
     """Windows of the given sides, and one that holds all rows, for rows that no other holds."""
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    tilings = [Tiling.over(low, high, side, overlap) for side in sides]
-    cuts = [_cut(tiling, positions, stream, size + 1) for size, tiling in enumerate(tilings)]
+    cuts = [cut_to(side, stream.child("cut", k)) for k, side in enumerate(sides, start=1)]
     _check_given(cuts, least)
     if len(cuts[0].found.windows) == 1:
         return cuts
-    whole = Tiling.over(low, high, float(np.max(high - low)), overlap)
-    return [replace(_cut(whole, positions, stream, 0), fallback=True), *cuts]
-
-
-def _cut(tiling: Tiling, positions: Floats, stream: Stream, size: int) -> Cut:
-    return Cut.of(tiling, positions, stream.child("cut", size))
+    whole = cut_to(cut_to.longest, stream.child("cut", 0))
+    return [replace(whole, fallback=True), *cuts]
 
 
 def _check_given(cuts: list[Cut], least: int) -> None:

@@ -26,8 +26,8 @@ _ON = 3.0  # a row within this many sigmas is on a local structure
 class WindowFindings:
     """The same results as `piforest.findings.Findings`, for windows."""
 
-    def __init__(self, fitted: FittedWindows, n_jobs: int | None) -> None:
-        self.fitted, self.n_jobs = fitted, n_jobs
+    def __init__(self, fitted: FittedWindows) -> None:
+        self.fitted = fitted
         self._judged: tuple[Floats, Bools] | None = None
         self._null: tuple[Floats, Bools] | None = None
         self._threshold: float | None = None
@@ -51,43 +51,43 @@ class WindowFindings:
 
     def subset_scores(self, backend: Backend) -> Floats:
         """Scores of the training rows, or of the random 50,000 that represent them."""
-        return self._training()[0]
+        return self._training(backend)[0]
 
-    def null_scores(self) -> Floats:
+    def null_scores(self, backend: Backend) -> Floats:
         """Scores of random points, ascending."""
-        return np.sort(self._null_judged()[0])
+        return np.sort(self._null_judged(backend)[0])
 
     def automatic_threshold(self, backend: Backend) -> float:
         """The threshold for the training rows; it flags nothing if no structure is seen."""
         if self._threshold is None:
-            self._threshold = self._vote_threshold(*self._training())
+            self._threshold = self._vote_threshold(backend, *self._training(backend))
         return self._threshold
 
     def held_out_threshold(self, backend: Backend, rows: Floats, scores: Floats) -> float:
         """The threshold for rows other than the training rows."""
         check_enough_rows(len(rows))
-        return self._vote_threshold(*self.fitted.judge(rows, self.n_jobs))
+        return self._vote_threshold(backend, *self.fitted.judge(rows, backend))
 
     @property
     def found_structure(self) -> bool:
         """Whether the structure of any window is significant."""
         return any(window.significant for window in self.fitted.windows)
 
-    def _training(self) -> tuple[Floats, Bools]:
+    def _training(self, backend: Backend) -> tuple[Floats, Bools]:
         if self._judged is None:
-            self._judged = self.fitted.judge(self.fitted.subset, self.n_jobs)
+            self._judged = self.fitted.judge(self.fitted.subset, backend)
         return self._judged
 
-    def _null_judged(self) -> tuple[Floats, Bools]:
+    def _null_judged(self, backend: Backend) -> tuple[Floats, Bools]:
         if self._null is None:
-            self._null = self.fitted.judge(null_rows(self.fitted), self.n_jobs)
+            self._null = self.fitted.judge(null_rows(self.fitted), backend)
         return self._null
 
-    def _vote_threshold(self, scores: Floats, far: Bools) -> float:
+    def _vote_threshold(self, backend: Backend, scores: Floats, far: Bools) -> float:
         """As for one forest: where two of three votes agree; see `piforest.labels`."""
         if not self.found_structure:
             return labels.NOTHING_FLAGGED
-        null, null_far = self._null_judged()
+        null, null_far = self._null_judged(backend)
         covered = float(np.mean(~null_far))
         # Points on no structure are compared with random points where those are mostly on none.
         voted = far if covered > _FILLED else labels.votes(scores, null, far, null_far)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from .._random import Stream, choose, subset
-from .._threads import in_threads
 from .._validation import NoModels, check_family_fits
 from ..bands.evidence import least_ratio
-from ..engines.cpu import CpuEngine
+from ..engines import CpuEngine, Engine
+from ..engines.protocol import RowSource
 from ..fitted import FittedEmbedding, TrainingRows
 from ..fitted.state import SigmaSource
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
@@ -44,7 +43,6 @@ class WindowParameters:
     forest: ForestParameters
     min_share: float
     """models whose bands hold a smaller share of the rows of a window are left out"""
-    n_jobs: int | None
 
     def least_rows(self, d: int) -> int:
         """The number of rows that a window needs."""
@@ -67,8 +65,9 @@ class Cut:
     """whether it is used only if structures are not straight in the windows of the size before"""
 
     @classmethod
-    def of(cls, tiling: Tiling, positions: Floats, stream: Stream) -> Cut:
-        return cls(tiling, occupied(tiling, positions, WINDOW_ROWS, stream.child("rows")))
+    def of(cls, tiling: Tiling, source: RowSource, coordinates: Ints, stream: Stream) -> Cut:
+        limit = stream.child("rows")
+        return cls(tiling, occupied(tiling, source, coordinates, WINDOW_ROWS, limit))
 
     def with_rows(self, least: int) -> list[int]:
         """The positions in `found` of the windows with at least so many rows."""
@@ -76,48 +75,112 @@ class Cut:
 
 
 def fit_windows(
-    X: Floats,
+    source: RowSource,
+    engine: Engine,
     coordinates: Ints,
     features: Ints,
     cuts: Sequence[Cut],
     parameters: WindowParameters,
     stream: Stream,
 ) -> FittedWindows:
-    """Fit the windows with enough rows, in threads; the fullest one if none has enough."""
+    """Fit the windows with enough rows, as tasks of the engine; the fullest one if none has
+    enough."""
+    represented = subset(stream, len(source))
+    in_windows = (rows for cut in cuts for rows in cut.found.rows)
+    rows = source.fetch(np.unique(np.concatenate([represented, *in_windows])))
     for family in parameters.embedding.only:
-        check_family_fits(family, X[:, features])
+        check_family_fits(family, rows.X[:, features])
     least = parameters.least_rows(len(features))
     with warnings.catch_warnings():
         # Each window would warn of its own sigma; the diagnosis speaks for all.
         warnings.filterwarnings("ignore", message="(sigma=|no structure of family)")
-        cuts = _Fit(X, features, list(cuts), parameters, stream).down_to_straight(least)
-        fit = _Fit(X, features, cuts, parameters, stream)
+        cuts = _Fit(rows, engine, features, list(cuts), parameters, stream).down_to_straight(least)
+        fit = _Fit(rows, engine, features, cuts, parameters, stream)
         tasks = [(size, at) for size, cut in enumerate(cuts) for at in cut.with_rows(least)]
         tasks = tasks or [(0, int(np.argmax(cuts[0].found.n_rows)))]
-        sigma, source = fit.one_sigma(tasks)
+        sigma, sigma_source = fit.one_sigma(tasks)
         windows = fit.windows(tasks, sigma)
     n_occupied = sum(len(cut.found.windows) for cut in cuts)
     return FittedWindows(
-        coordinates, features, tuple(cut.tiling for cut in cuts), tuple(windows), sigma, source,
-        stream.key, len(X), n_occupied - len(windows), X[subset(stream, len(X))],
+        coordinates, features, tuple(cut.tiling for cut in cuts), tuple(windows), sigma,
+        sigma_source, stream.key, len(source), n_occupied - len(windows), rows.take(represented),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """One window to fit, with all that is needed for it, so that any process can do it."""
+
+    X: Floats
+    """(r, d) the features of its rows"""
+    numbers: Ints
+    """of the rows among all"""
+    size: int
+    number: int
+    n_rows: int
+    fallback: bool
+    stream: Stream
+
+    def embedding(self, parameters: EmbeddingParameters) -> FittedEmbedding | None:
+        """The models of a window; None if its rows determine none, such as equal rows, or if the
+        family rejects them, such as a target that is constant there."""
+        for family in parameters.only:
+            if hasattr(family, "reason_to_reject") and family.reason_to_reject(self.X) is not None:
+                return None
+        try:
+            return self.fit_embedding(parameters)
+        except NoModels:
+            return None
+
+    def fit_embedding(self, parameters: EmbeddingParameters) -> FittedEmbedding:
+        rows = TrainingRows(self.X)
+        numbers = rows.subset(self.stream)
+        return fit_embedding(rows, parameters, CpuEngine(None), self.stream, numbers)[0]
+
+
+def noise_in_window(task: _Task, parameters: EmbeddingParameters) -> tuple[float, float] | None:
+    """The noise in a window and the evidence of its best band; None if none has any."""
+    found = task.embedding(parameters)
+    if found is None or found.sigma_source != "estimated" or not found.bands:
+        return None
+    return found.sigma, max(float(bands.ratio.max()) for bands in found.bands)
+
+
+def fit_window(
+    task: _Task, parameters: WindowParameters, embedding: EmbeddingParameters, n_windows: int
+) -> Window | None:
+    """Fit one of `n_windows` windows; None if it has no models."""
+    every = task.embedding(embedding)
+    if every is None:
+        return None
+    models = with_large_models(every, parameters.min_share * len(task.X))
+    rows, backend = TrainingRows(task.X), CpuEngine(None)
+    fitted = fit_forest(rows, parameters.forest, backend, task.stream, models)
+    explained = _explained(models, fitted.points, parameters.min_share)
+    structure = _largest(every, task.X, task.numbers)
+    limit = least_ratio(n_windows * every.n_models)
+    return Window(
+        task.size, task.number, task.n_rows, replace(fitted, subset=None),
+        explained=0.0 if task.fallback else explained,
+        structure=structure,
+        significant=structure is not None and structure.log_ratio > limit,
     )  # fmt: skip
 
 
 class _Fit:
-    """Fits windows of X."""
+    """Fits windows."""
 
     def __init__(
         self,
-        X: Floats,
+        rows: TrainingRows,
+        engine: Engine,
         features: Ints,
         cuts: list[Cut],
         parameters: WindowParameters,
         stream: Stream,
     ) -> None:
-        self.X, self.features, self.cuts = X, features, cuts
-        self.found = [cut.found for cut in cuts]
+        self.rows, self.engine, self.features, self.cuts = rows, engine, features, cuts
         self.parameters, self.stream = parameters, stream
-        self.backend = CpuEngine(None)
 
     def down_to_straight(self, least: int) -> list[Cut]:
         """The sizes without the optional ones in which structures are no straighter than in the
@@ -141,12 +204,9 @@ class _Fit:
             steps=Steps(False, False, False, False),
         )
         chosen = choose(self.stream.child("sigma", size), len(windows), _SIGMA_WINDOWS)
-        some = [(size, windows[k], quick) for k in chosen.tolist()]
-        known = [
-            (each.sigma, max(float(bands.ratio.max()) for bands in each.bands))
-            for each in in_threads(self._embedding, some, self.parameters.n_jobs, len(some))
-            if each is not None and each.sigma_source == "estimated" and each.bands
-        ]
+        tasks = ((self._task(size, windows[k]), quick) for k in chosen.tolist())
+        found = self.engine.map_tasks(noise_in_window, tasks, len(chosen))
+        known = [each for each in found if each is not None]
         return _weighted_median(known) if known else float("nan")
 
     def one_sigma(self, tasks: list[tuple[int, int]]) -> tuple[float, SigmaSource]:
@@ -155,7 +215,7 @@ class _Fit:
         embedding = self.parameters.embedding
         if embedding.sigma is not None:
             return embedding.sigma, "given"
-        for size in range(len(self.found) - 1, -1, -1):
+        for size in range(len(self.cuts) - 1, -1, -1):
             sigma = self.noise(size, [at for k, at in tasks if k == size])
             if np.isfinite(sigma):
                 return sigma, "estimated"
@@ -166,71 +226,35 @@ class _Fit:
         embedding = self.parameters.embedding
         if np.isfinite(sigma):
             embedding = replace(embedding, sigma=sigma)
-        arguments = ((size, at, embedding) for size, at in tasks)
-        work = partial(self._window, len(tasks))
-        fitted = list(in_threads(work, arguments, self.parameters.n_jobs, len(tasks)))
+        n = len(tasks)
+        arguments = ((self._task(*each), self.parameters, embedding, n) for each in tasks)
+        fitted = self.engine.map_tasks(fit_window, arguments, n)
         kept = [each for each in fitted if each is not None]
         if not kept:
-            self._fit_embedding(*tasks[0], embedding)  # raises the reason
+            self._task(*tasks[0]).fit_embedding(embedding)  # raises the reason
         return kept
 
-    def _rows(self, size: int, at: int) -> TrainingRows:
-        return TrainingRows(self.X[np.ix_(self.found[size].rows[at], self.features)])
-
-    def _stream(self, size: int, at: int) -> Stream:
-        return self.stream.child("window", size, int(self.found[size].windows[at]))
-
-    def _fit_embedding(
-        self, size: int, at: int, parameters: EmbeddingParameters
-    ) -> FittedEmbedding:
-        rows, stream = self._rows(size, at), self._stream(size, at)
-        return fit_embedding(rows, parameters, self.backend, stream, rows.subset(stream))[0]
-
-    def _embedding(
-        self, size: int, at: int, parameters: EmbeddingParameters
-    ) -> FittedEmbedding | None:
-        """The models of a window; None if its rows determine none, such as equal rows, or if the
-        family rejects them, such as a target that is constant there."""
-        rows = self._rows(size, at).X
-        for family in parameters.only:
-            if hasattr(family, "reason_to_reject") and family.reason_to_reject(rows) is not None:
-                return None
-        try:
-            return self._fit_embedding(size, at, parameters)
-        except NoModels:
-            return None
-
-    def _window(
-        self, n_windows: int, size: int, at: int, parameters: EmbeddingParameters
-    ) -> Window | None:
-        every = self._embedding(size, at, parameters)
-        if every is None:
-            return None
-        found, rows, stream = self.found[size], self._rows(size, at), self._stream(size, at)
-        embedding = with_large_models(every, self.parameters.min_share * len(rows))
-        fitted = fit_forest(rows, self.parameters.forest, self.backend, stream, embedding)
-        explained = self._explained(embedding, fitted.points)
-        structure = _largest(every, rows.X, found.rows[at])
-        limit = least_ratio(n_windows * every.n_models)
-        return Window(
-            size, int(found.windows[at]), int(found.n_rows[at]), replace(fitted, subset=None),
-            explained=0.0 if self.cuts[size].fallback else explained,
-            structure=structure,
-            significant=structure is not None and structure.log_ratio > limit,
+    def _task(self, size: int, at: int) -> _Task:
+        cut = self.cuts[size]
+        numbers, window = cut.found.rows[at], int(cut.found.windows[at])
+        return _Task(
+            self.rows.take(numbers)[:, self.features], numbers, size, window,
+            int(cut.found.n_rows[at]), cut.fallback, self.stream.child("window", size, window),
         )  # fmt: skip
 
-    def _explained(self, embedding: FittedEmbedding, X: Floats) -> float:
-        """The share of the rows within three sigmas of as many models as structures of the least
-        share fit into a window, chosen greedily. Of all models together it would be near 1."""
-        preferences = embedding.preferences.rows_of(X)
-        near = np.zeros((len(X), embedding.n_models), bool)
-        near[np.repeat(np.arange(len(X)), preferences.counts), preferences.indices] = True
-        left = np.ones(len(X), bool)
-        # With a least share of a half there is one majority.
-        for _ in range(max(1, int(np.ceil(1 / max(self.parameters.min_share, 0.01))) - 1)):
-            best = int(np.argmax(near[left].sum(axis=0)))
-            left &= ~near[:, best]
-        return 1 - float(np.mean(left))
+
+def _explained(embedding: FittedEmbedding, X: Floats, min_share: float) -> float:
+    """The share of the rows within three sigmas of as many models as structures of the least share
+    fit into a window, chosen greedily. Of all models together it would be near 1."""
+    preferences = embedding.preferences.rows_of(X)
+    near = np.zeros((len(X), embedding.n_models), bool)
+    near[np.repeat(np.arange(len(X)), preferences.counts), preferences.indices] = True
+    left = np.ones(len(X), bool)
+    # With a least share of a half there is one majority.
+    for _ in range(max(1, int(np.ceil(1 / max(min_share, 0.01))) - 1)):
+        best = int(np.argmax(near[left].sum(axis=0)))
+        left &= ~near[:, best]
+    return 1 - float(np.mean(left))
 
 
 def with_large_models(embedding: FittedEmbedding, support: float) -> FittedEmbedding:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._threads import in_threads
-from ..engines.cpu import CpuEngine
+from .._tensors import match_input_type, to_numpy
+from ..engines import Backend
 from ..fitted import FittedForest
 from ..fitted.state import SigmaSource
 from ..protocols import Bools, Floats, Ints
 from ..structures.greedy import Structure
 from .tiling import Tiling
 
-# Rows that a thread scores at a time, in all windows that hold them.
-_BLOCK = 8192
 # The weight of a window is the share of its rows that it explains to this power, halved for each
 # size below the largest. A defect as large as a window is a structure of that window, so of two
 # windows that explain their rows the larger one is to be trusted. Chosen on synthetic road maps.
@@ -103,13 +101,16 @@ class FittedWindows:
                     k = at[size, number]
                     yield k, self.windows[k], part
 
-    def judged(self, X: Floats) -> Judged:
+    def judged(self, X: Floats, backend: Backend) -> Judged:
         """Means over the windows that hold each row, weighted by `Window.weight`; all windows of
         one size together have the weight of one window."""
-        n, sizes, engine = len(X), len(self.tilings), CpuEngine(None)
+        n, sizes = len(X), len(self.tilings)
         sums = np.zeros((sizes, 4, n))
-        for _, window, rows in self.held(X):
-            scores = engine.scores(window.fitted, X[np.ix_(rows, self.features)])
+        held = [(k, rows) for k, _, rows in self.held(X)]
+        parts = [(k, X[np.ix_(rows, self.features)]) for k, rows in held]
+        forests = [window.fitted for window in self.windows]
+        for (k, rows), scores in zip(held, backend.scores_in(self, forests, parts)):
+            window = self.windows[k]
             far = scores >= window.empty_score * (1 - 1e-12)
             weight = window.weight
             depth, empty, weights, count = sums[window.size]
@@ -123,11 +124,25 @@ class FittedWindows:
         # Rounded, so that rows that are equal in all windows have equal scores.
         return Judged(np.round(total[0] / total[2], 12), total[1] / total[2])
 
-    def judge(self, X: Floats, n_jobs: int | None) -> tuple[Floats, Bools]:
+    def judge(self, X: Floats, backend: Backend) -> tuple[Floats, Bools]:
         """(n,) anomaly scores in (0, 1], and whether rows are far from the structures in most of
         the windows that hold them."""
-        starts = range(0, len(X), _BLOCK)
-        blocks = ((X[start : start + _BLOCK],) for start in starts)
-        parts = list(in_threads(self.judged, blocks, n_jobs, len(starts)))
+        parts = backend.map_blocks(self.judged, X)
         depths = np.concatenate([part.depths for part in parts])
         return 2.0**-depths, np.concatenate([part.far for part in parts]) > 0.5
+
+    def scores_by(self, engine: Any, rows: Any) -> Any:
+        """(n,) anomaly scores that an engine computes; of a tensor as a tensor."""
+        return match_input_type(self.judge(to_numpy(rows), engine)[0], rows)
+
+    def rows_to_score(self, X: Any) -> Any:
+        """Validated X in the form that engines score."""
+        return X
+
+    def for_scoring(self) -> FittedWindows:
+        """A copy without the data that only results about the training rows need."""
+        windows = tuple(
+            replace(each, fitted=each.fitted.for_scoring(), structure=None, n_rows=0)
+            for each in self.windows
+        )
+        return replace(self, windows=windows, subset=self.subset[:0])

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from .._random import Stream, mix
+from ..engines.protocol import RowSource
 from ..protocols import Floats, Ints
 
-# Rows that are assigned to windows at a time.
-_BLOCK = 2**18
 # Windows have numbers below this, occupied or not.
 _MAX_NUMBER = 2.0**62
 
@@ -78,39 +79,60 @@ class Occupied:
 
 
 def occupied(
-    tiling: Tiling, positions: Floats, limit: int, stream: Stream, block: int = _BLOCK
+    tiling: Tiling, source: RowSource, coordinates: Ints, limit: int, stream: Stream
 ) -> Occupied:
     """The occupied windows. Memory is bounded by the windows times `limit`, and a block of rows;
-    the result does not depend on the size of the block.
+    the result does not depend on the blocks.
 
     Of a window with more rows, those with the smallest hashes are taken.
     """
-    windows = rows = numbers = counts = np.empty(0, np.int64)
-    for start in range(0, len(positions), block):
-        pairs = list(tiling.covering(positions[start : start + block]))
-        found = np.concatenate([each for _, each in pairs])
-        numbers, counts = _count(numbers, counts, found)
-        windows = np.concatenate([windows, found])
-        rows = np.concatenate([rows, *(each + start for each, _ in pairs)])
-        windows, rows = _first_of_each(windows, rows, limit, stream)
-    cuts = np.searchsorted(windows, numbers[1:])
-    return Occupied(numbers, counts, [np.sort(part) for part in np.split(rows, cuts)])
+    find = partial(_block_pairs, tiling, coordinates, limit, stream.key)
+    total = _Pairs(*np.empty((4, 0), np.int64))
+    for part in source.map(find):
+        numbers, counts = _added(total.numbers, total.counts, part.numbers, part.counts)
+        windows = np.concatenate([total.windows, part.windows])
+        rows = np.concatenate([total.rows, part.rows])
+        total = _Pairs(numbers, counts, *_first_of_each(windows, rows, limit, stream.key))
+    cuts = np.searchsorted(total.windows, total.numbers[1:])
+    rows_of = [np.sort(part) for part in np.split(total.rows, cuts)]
+    return Occupied(total.numbers, total.counts, rows_of)
 
 
-def _count(numbers: Ints, counts: Ints, more: Ints) -> tuple[Ints, Ints]:
-    """The counts of the windows with these numbers, with those of more pairs added."""
-    found, extra = np.unique(more, return_counts=True)
-    both = np.union1d(numbers, found)
+class _Pairs(NamedTuple):
+    """The windows of some rows."""
+
+    numbers: Ints
+    """of the windows, ascending"""
+    counts: Ints
+    """their rows"""
+    windows: Ints
+    """with `rows`: for each window all its rows, or `limit` of them"""
+    rows: Ints
+
+
+def _block_pairs(
+    tiling: Tiling, coordinates: Ints, limit: int, key: int, X: Floats, first: int
+) -> _Pairs:
+    pairs = list(tiling.covering(X[:, coordinates]))
+    windows = np.concatenate([each for _, each in pairs])
+    rows = np.concatenate([each + first for each, _ in pairs])
+    numbers, counts = np.unique(windows, return_counts=True)
+    return _Pairs(numbers, counts, *_first_of_each(windows, rows, limit, key))
+
+
+def _added(numbers: Ints, counts: Ints, more: Ints, extra: Ints) -> tuple[Ints, Ints]:
+    """The counts of the windows with these numbers, with those of others added."""
+    both = np.union1d(numbers, more)
     total = np.zeros(len(both), np.int64)
     total[np.searchsorted(both, numbers)] += counts
-    total[np.searchsorted(both, found)] += extra
+    total[np.searchsorted(both, more)] += extra
     return both, total
 
 
-def _first_of_each(windows: Ints, rows: Ints, limit: int, stream: Stream) -> tuple[Ints, Ints]:
+def _first_of_each(windows: Ints, rows: Ints, limit: int, key: int) -> tuple[Ints, Ints]:
     """The pairs sorted by window, of each window those of the `limit` rows with the smallest
     hashes."""
-    order = np.lexsort((mix(stream.key, rows), windows))
+    order = np.lexsort((mix(key, rows), windows))
     windows, rows = windows[order], rows[order]
     rank = np.arange(len(windows)) - np.searchsorted(windows, windows)
     return windows[rank < limit], rows[rank < limit]

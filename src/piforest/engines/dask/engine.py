@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from dask.base import compute
+from dask.delayed import delayed
 from sklearn.utils.validation import check_array, validate_data
 
 from ..._random import SUBSET, Stream, choose, subset
@@ -15,10 +18,12 @@ from ...protocols import Floats
 from .. import is_dask
 from ..protocol import Backend
 from .packed import PackedModel, score
-from .rows import check_rows, fetch_rows, is_frame, lengths_of, with_fixed_partitions
+from .rows import DaskRows, check_rows, fetch_rows, is_frame, lengths_of, with_fixed_partitions
 
 # A row takes 50 to 150 microseconds on one core, so a task takes two to five seconds.
 TASK_ROWS = 32_768
+# Calls of `map_tasks` in a task, and tasks in a graph: windows take about 0.05 seconds and 50 kB.
+_CHUNK, _CHUNKS = 4, 32
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,7 @@ class DaskEngine:
     def check(self, X: Any, estimator: Any) -> None:
         """Check the columns now, not when partitions are computed."""
         check_rows(X)
-        empty = X._meta if is_frame(X) else np.empty((0, X.shape[1]))
-        validate_data(estimator, empty, reset=False, skip_check_array=True)
+        validate_data(estimator, _no_rows(X), reset=False, skip_check_array=True)
 
     def in_memory(self, X: Any) -> Any:
         return X.compute()
@@ -54,7 +58,21 @@ class DaskEngine:
         numbers = np.union1d(subset(stream, n), pool)
         return TrainingRows(*fetch_rows(X, quality, groups, lengths, numbers), numbers, n)
 
-    def scores(self, fitted: FittedForest, rows: Any) -> Any:
+    def source(self, X: Any, estimator: Any) -> DaskRows:
+        rows = DaskRows(X)
+        validate_data(estimator, _no_rows(X), reset=True, skip_check_array=True)
+        return rows
+
+    def map_tasks(
+        self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], total: int
+    ) -> Iterator[Any]:
+        left, make = iter(arguments), delayed(call_each, pure=False)
+        while chunks := list(islice(iter(lambda: list(islice(left, _CHUNK)), []), _CHUNKS)):
+            tasks = [make(function, chunk) for chunk in chunks]
+            for results in compute(*tasks):  # type: ignore[no-untyped-call]
+                yield from results
+
+    def scores(self, fitted: Any, rows: Any) -> Any:
         packed = PackedModel(fitted, self.device, self.n_jobs).delayed()
         if is_frame(rows):
             meta = _series(rows._meta, np.empty(0), "anomaly_score")
@@ -85,6 +103,16 @@ class DaskEngine:
             meta = _series(values._meta.to_frame(), np.empty(0, dtype), name)
             return values.map_partitions(_map_series, function, name, meta=meta)
         return values.map_blocks(function, dtype=dtype, meta=np.empty(0, dtype))
+
+
+def _no_rows(X: Any) -> Any:
+    """The columns of X without rows."""
+    return X._meta if is_frame(X) else np.empty((0, X.shape[1]))
+
+
+def call_each(function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Any]:
+    """Independent tasks on a worker."""
+    return [function(*each) for each in arguments]
 
 
 def _map_frame(part: Any, scores: Any, function: Callable[[Any, Any], Any], name: str) -> Any:

@@ -13,7 +13,6 @@ from typing import Any
 import cloudpickle
 from dask.delayed import delayed
 
-from ...fitted import FittedForest
 from ...protocols import Floats
 from ...structures.greedy import Structure
 from .. import choose_engine
@@ -26,7 +25,8 @@ _LOCK = Lock()
 
 @dataclass(frozen=True)
 class _Unpacked:
-    fitted: FittedForest
+    fitted: Any
+    """a FittedForest, or windows with one in each"""
     device: str
     n_jobs: int | None
     structures: list[Structure] | None = None
@@ -37,7 +37,7 @@ class PackedModel:
 
     Parameters
     ----------
-    fitted : FittedForest
+    fitted : FittedForest or FittedWindows
     device, n_jobs
         Those of the detector; a worker uses its free threads instead of n_jobs.
     structures : list of Structure or None
@@ -46,7 +46,7 @@ class PackedModel:
 
     def __init__(
         self,
-        fitted: FittedForest,
+        fitted: Any,
         device: str,
         n_jobs: int | None,
         structures: list[Structure] | None = None,

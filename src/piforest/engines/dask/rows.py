@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,12 @@ from dask.delayed import delayed
 from sklearn.utils.validation import check_array
 
 from ..._validation import check_magnitude
+from ...fitted import TrainingRows
 from ...protocols import Floats, Ints
 from .packed import identity
+
+# Partitions whose results are in memory at once.
+_GROUP = 64
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,10 @@ class _Selection:
 
 @dataclass(frozen=True)
 class _Partition:
-    """The selected rows of one partition, and a summary of all its rows."""
+    """What was computed from one partition, such as its selected rows, and a summary of all its
+    rows."""
 
-    rows: Floats
+    result: Any
     length: int
     largest: float
     """the largest absolute value of all rows; NaN if there is a NaN"""
@@ -83,7 +88,7 @@ def fetch_rows(
     ]
     partitions, *columns = compute(*tasks)  # type: ignore[no-untyped-call]
     _check(list(partitions), lengths)
-    rows = np.concatenate([part.rows for part in partitions])
+    rows = np.concatenate([part.result for part in partitions])
     if is_frame(X):
         rows = type(X._meta)(rows, columns=X.columns)
     lazy = map(is_dask_collection, tasks[1:])
@@ -144,13 +149,62 @@ def _select_rows(part: Any, number: int, selection: _Selection) -> _Partition:
     return _Partition(X[selection.in_partition(number)], len(X), float(np.abs(X).max()))
 
 
+@dataclass(frozen=True)
+class _Work:
+    """A function of rows and the number of the first, for partitions that begin at `starts`."""
+
+    function: Callable[[Floats, int], Any]
+    starts: Ints
+
+
+def _apply(part: Any, number: int, work: _Work) -> _Partition:
+    if len(part) == 0:
+        return _Partition(None, 0, 0.0)
+    X = check_array(part, dtype=np.float64, order="C", ensure_all_finite=False)
+    largest = float(np.abs(X).max())
+    # Rows that are not finite are an error, which the caller raises.
+    result = work.function(X, int(work.starts[number])) if np.isfinite(largest) else None
+    return _Partition(result, len(X), largest)
+
+
+class DaskRows:
+    """The rows of a Dask collection as a `RowSource`. Results of partitions are fetched in groups,
+    so that not all of them are in memory at once."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = with_fixed_partitions(X)
+        self.lengths = lengths_of(self.X)
+
+    def __len__(self) -> int:
+        return int(self.lengths.sum())
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
+
+    def map(self, function: Callable[[Floats, int], Any]) -> Iterator[Any]:
+        starts = np.cumsum(self.lengths) - self.lengths
+        parts = self.X.partitions if is_frame(self.X) else self.X.blocks
+        for first in range(0, len(starts), _GROUP):
+            group = slice(first, first + _GROUP)
+            work = _Work(function, starts[group])
+            found = list(_map_partitions(parts[group], _apply, work).compute())
+            _check(found, self.lengths[group], first)
+            yield from (each.result for each in found if each.length)
+
+    def fetch(self, numbers: Ints) -> TrainingRows:
+        rows, _, _ = fetch_rows(self.X, None, None, self.lengths, numbers)
+        # The columns were checked before.
+        return TrainingRows(np.asarray(rows, np.float64), numbers=numbers, n_all=len(self))
+
+
 def _select_values(part: Any, number: int, selection: _Selection) -> Any:
     return np.asarray(part)[selection.in_partition(number)]
 
 
-def _check(partitions: list[_Partition], lengths: Ints) -> None:
+def _check(partitions: list[_Partition], lengths: Ints, first: int = 0) -> None:
     """Check that all rows are finite and not too large, and that no partition changed."""
-    for number, (part, length) in enumerate(zip(partitions, lengths)):
+    for number, (part, length) in enumerate(zip(partitions, lengths), start=first):
         if part.length != length:
             raise ValueError(
                 f"partition {number} of X had {length} rows when they were counted and "

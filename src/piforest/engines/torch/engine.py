@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -16,13 +16,17 @@ from ...forest import FlatForest, PooledForest
 from ...protocols import Floats
 from ..local import LocalEngine
 from ..protocol import ForestPlan
+from .many import ManyForests, can_batch
 from .preferences import DevicePreferences
 from .scorer import PreferenceScorer, Scorer, VectorScorer
 
 _EMBEDDED_ROWS = 4096
+# Rows that are scored together in all windows that hold them.
+_MAPPED_ROWS = 2**18
 
 # The forests on a device, as long as they are in use on the host.
 _SCORERS: WeakKeyDictionary[PooledForest, Scorer] = WeakKeyDictionary()
+_FORESTS: WeakKeyDictionary[Any, ManyForests] = WeakKeyDictionary()
 _LOCK = Lock()
 
 
@@ -55,8 +59,23 @@ class TorchEngine(LocalEngine):
         _SCORERS[forest] = scorer
         return forest, grown.scores
 
-    def scores(self, fitted: FittedForest, rows: Any) -> Any:
+    def forest_scores(self, fitted: FittedForest, rows: Any) -> Any:
         return self.scorer(fitted).scores(rows, self.progress)
+
+    def map_blocks(self, function: Callable[[Any, Any], Any], rows: Any) -> list[Any]:
+        starts = range(0, len(rows), _MAPPED_ROWS)
+        return [function(rows[start : start + _MAPPED_ROWS], self) for start in starts]
+
+    def scores_in(
+        self, owner: Any, forests: Sequence[FittedForest], held: Sequence[tuple[int, Any]]
+    ) -> Iterable[Any]:
+        if not can_batch(forests):
+            return super().scores_in(owner, forests, held)
+        with _LOCK:
+            many = _FORESTS.get(owner)
+            if many is None or many.device != self.device:
+                many = _FORESTS[owner] = ManyForests(forests, self.device)
+        return many.scores(held)
 
     def path_lengths(self, fitted: FittedForest, rows: Any) -> Any:
         return self.scorer(fitted).path_lengths(rows, self.progress)

@@ -124,31 +124,42 @@ class DeviceForest:
         self.children = tensor(forest.children, torch.int64)
         self.seed = tensor(forest.seed.clip(0), torch.int64)
         self.ends = tensor(forest.depths[forest.size], torch.float64)
-        self.pool_sums = pool_sums
+        self.seed_sums = pool_sums[self.seed]
 
     def path_lengths(self, shared: Any, sums: Any, metric: str) -> Any:
         """(r, t) path lengths from the products (r, pool) of a block of rows."""
         shape = metric, self.branching, self.soft, self.height
-        tables = self.roots, self.children, self.seed, self.pool_sums, self.ends
-        if shared.is_cuda and has_triton():
-            from .kernels import path_lengths
+        tables = self.roots[None], self.children, self.seed, self.seed_sums, self.ends
+        return descend(*shape, shared, sums, tables)
 
-            return path_lengths(*shape, shared, sums, tables)
-        return level_by_level(*shape, shared, sums, tables)
+
+def descend(
+    metric: str, branching: int, soft: bool, height: int, shared: Any, sums: Any, tables: Any
+) -> Any:
+    """(r, t) path lengths from the products (r, pool) of rows, r / g of them in each of g forests.
+
+    tables: the roots (g, t) of the forests; for each node of all of them its first child, -1 for
+    none, its seed in the pool of its forest, the sum of squares of the seed, and the expected depth
+    below it.
+    """
+    if shared.is_cuda and has_triton():
+        from .kernels import path_lengths
+
+        return path_lengths(metric, branching, soft, height, shared, sums, tables)
+    return level_by_level(metric, branching, soft, height, shared, sums, tables)
 
 
 def level_by_level(
     metric: str, branching: int, soft: bool, height: int, shared: Any, sums: Any, tables: Any
 ) -> Any:
-    """`kernels.path_lengths` in PyTorch: all rows and trees move one edge down at a time."""
-    roots, children, seed, pool_sums, ends = tables
-    node = roots.expand(len(shared), -1).contiguous()
+    """`descend` in PyTorch: all rows and trees move one edge down at a time."""
+    roots, children, seed, seed_sums, ends = tables
+    node = roots.repeat_interleave(len(shared) // len(roots), dim=0)
     length = torch.zeros(node.shape, dtype=torch.float64, device=shared.device)
 
     def seed_distance(nodes: Any) -> Any:
-        seeds = seed[nodes]
-        products = torch.gather(shared, 1, seeds)
-        return distance(metric, products, sums[:, None], pool_sums[seeds])
+        products = torch.gather(shared, 1, seed[nodes])
+        return distance(metric, products, sums[:, None], seed_sums[nodes])
 
     for _ in range(height):
         first = children[node]

@@ -35,20 +35,20 @@ def _distance(shared, row, place, a, b, METRIC: tl.constexpr):
     return result
 
 
-@triton.jit(do_not_specialize=["n_rows", "n_trees", "stride", "height"])
+@triton.jit(do_not_specialize=["n_rows", "n_trees", "stride", "height", "group"])
 def _descend(
-    shared, sums, sides, roots, children, seed, pool_sides, ends, out,
-    n_rows, n_trees, stride, height,
+    shared, sums, sides, roots, children, seed, seed_sides, ends, out,
+    n_rows, n_trees, stride, height, group,
     METRIC: tl.constexpr, BRANCHING: tl.constexpr, SOFT: tl.constexpr,
     ROWS: tl.constexpr, TREES: tl.constexpr,
 ):  # fmt: skip
-    """out (n_rows, n_trees): path lengths, as `forest.DeviceForest.path_lengths`."""
+    """out (n_rows, n_trees): path lengths, as `forest.descend`; group: rows in each forest."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)[:, None]
     tree = tl.program_id(1) * TREES + tl.arange(0, TREES)[None, :]
     known = (row < n_rows) & (tree < n_trees)
     row, tree = tl.minimum(row, n_rows - 1), tl.minimum(tree, n_trees - 1)
     a = tl.load(sides + row)
-    node = tl.load(roots + tree) + tl.zeros((ROWS, TREES), tl.int64)
+    node = tl.load(roots + row // group * n_trees + tree)
     length = tl.zeros((ROWS, TREES), tl.float64)
     zero = tl.full((ROWS, TREES), _ZERO, tl.float64)
     for _ in range(height):
@@ -56,10 +56,11 @@ def _descend(
         inner = first >= 0
         first = tl.maximum(first, 0)
         child, place = first, tl.load(seed + first)
-        nearest = _distance(shared, row * stride, place, a, tl.load(pool_sides + place), METRIC)
+        nearest = _distance(shared, row * stride, place, a, tl.load(seed_sides + first), METRIC)
         for k in tl.static_range(1, BRANCHING):
             place = tl.load(seed + first + k)
-            other = _distance(shared, row * stride, place, a, tl.load(pool_sides + place), METRIC)
+            side = tl.load(seed_sides + first + k)
+            other = _distance(shared, row * stride, place, a, side, METRIC)
             child = tl.where(other < nearest, first + k, child)
             nearest = tl.minimum(nearest, other)
         node = tl.where(inner, child, node)
@@ -84,22 +85,19 @@ def _add(lengths, out, n_rows, n_trees, ROWS: tl.constexpr):
 def path_lengths(
     metric: str, branching: int, soft: bool, height: int, shared: Any, sums: Any, tables: Any
 ) -> Any:
-    """(r, t) path lengths of a block of rows from its products with the pool, (r, pool).
-
-    tables: roots (t,), children, seed, sums of the pool, and the expected depths below nodes. The
-    products may be a part of a wider table, as those of a padded pool are.
-    """
-    roots, children, seed, pool_sums, ends = tables
+    """`forest.descend`. The products may be a part of a wider table, as those of a padded pool."""
+    roots, children, seed, seed_sums, ends = tables
     shared = shared if shared.stride(1) == 1 else shared.contiguous()
-    sides, pool_sides = sums, pool_sums
+    sides, seed_sides = sums, seed_sums
     if metric == "cosine":
-        sides, pool_sides = torch.sqrt(sums), torch.sqrt(pool_sums)
-    out = torch.empty((len(shared), len(roots)), dtype=torch.float64, device=shared.device)
-    grid = (triton.cdiv(len(shared), _ROWS), triton.cdiv(len(roots), _TREES))
+        sides, seed_sides = torch.sqrt(sums), torch.sqrt(seed_sums)
+    out = torch.empty((len(shared), roots.shape[1]), dtype=torch.float64, device=shared.device)
+    grid = (triton.cdiv(len(shared), _ROWS), triton.cdiv(roots.shape[1], _TREES))
     # No product and sum may be rounded at once.
     _descend[grid](
-        shared, sums, sides, roots, children, seed, pool_sides, ends, out, *out.shape,
-        shared.stride(0), height, METRIC="overlap" if metric in ("tanimoto", "jaccard") else metric,
+        shared, sums, sides, roots, children, seed, seed_sides, ends, out, *out.shape,
+        shared.stride(0), height, len(shared) // len(roots),
+        METRIC="overlap" if metric in ("tanimoto", "jaccard") else metric,
         BRANCHING=branching, SOFT=soft, ROWS=_ROWS, TREES=_TREES, enable_fp_fusion=False,
     )  # fmt: skip
     return out

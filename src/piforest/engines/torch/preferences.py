@@ -125,14 +125,17 @@ class _Part:
         limit = np.append(kernel.cutoff * models.scale, np.full(extra, -1.0))
         unit = np.append(UNIT * models.weight / heaviest, np.zeros(extra))
         self.columns = [torch.as_tensor(each, device=device) for each in (scale, limit, unit)]
-        self.models, self.step = DeviceModels(models, width, device), _step(cast(Hashable, kernel))
+        self.models, self.step = (
+            DeviceModels(models, width, device),
+            fixed_point_step(cast(Hashable, kernel)),
+        )
 
     def preferences(self, X: Any) -> Any:
         return self.models.apply(self.step, X, *self.columns)
 
 
 @lru_cache(maxsize=32)
-def _step(kernel: Any) -> Any:
+def fixed_point_step(kernel: Any) -> Any:
     """Residuals to fixed point: round(unit phi) within the limit, 0 beyond it."""
 
     def fixed_point(R: Any, scale: Any, limit: Any, unit: Any) -> Any:

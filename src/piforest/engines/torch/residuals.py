@@ -72,10 +72,12 @@ class DeviceModels:
 
 @lru_cache(maxsize=128)
 def fused(family: Any, step: Any) -> Any:
-    """(X (r, d), theta (p, width), *others) -> step(residuals, *others)."""
+    """(X (r, d), theta (p, width), *others) -> step(residuals, *others).
+
+    For several sets of models at once, X is (g, r, d), and all others have axes (g, 1, width)."""
 
     def function(X: Any, theta: Any, *others: Any) -> Any:
-        x = [X[:, c, None] for c in range(X.shape[1])]
+        x = [X[..., c, None] for c in range(X.shape[-1])]
         return step(family.formula(x, [theta[k] for k in range(len(theta))], torch), *others)
 
     return compiled(function, _has_many_models)
@@ -86,14 +88,14 @@ def fused_bounded(family: Any, step: Any) -> Any:
     """`fused` for bounded models: residuals outside the bounds (low, size, cells) are infinite."""
 
     def function(X: Any, theta: Any, low: Any, size: Any, cells: Any, *others: Any) -> Any:
-        x = [X[:, c, None] for c in range(X.shape[1])]
+        x = [X[..., c, None] for c in range(X.shape[-1])]
         columns = [theta[k] for k in range(len(theta))]
-        b = CELLS if cells.shape[1] == CELLS else CELLS_2D
+        b = CELLS if cells.shape[-1] == CELLS else CELLS_2D
         cell: Any = 0
         for axis, value in enumerate(family.chart(x, columns, torch)):
             t = (value - low[axis]) / size[axis] * b
             cell = cell * b + torch.where(t >= 1.0, t.clamp(max=b - 1), 0.0).to(torch.int64)
-        inside = cells.expand(len(X), -1, -1).gather(2, cell[:, :, None])[:, :, 0]
+        inside = cells.expand(*cell.shape, -1).gather(-1, cell[..., None])[..., 0]
         R = torch.where(inside, family.formula(x, columns, torch), torch.inf)
         return step(R, *others)
 

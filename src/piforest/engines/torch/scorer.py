@@ -110,7 +110,7 @@ class Scorer:
         if self._rows is not None:
             return self._rows
         row = self._row_bytes + 32 * len(self.forest.roots)
-        rows = _block_bytes(self.device) // row // _MIN_ROWS * _MIN_ROWS
+        rows = block_bytes(self.device) // row // _MIN_ROWS * _MIN_ROWS
         return max(_MIN_ROWS, min(_MAX_ROWS, rows))
 
     def _blocks(self, X: Any, size: int) -> Iterator[tuple[Any, int]]:
@@ -207,7 +207,7 @@ class VectorScorer(Scorer):
         return 24 * len(self.pool)
 
 
-def _block_bytes(device: Any) -> int:
+def block_bytes(device: Any) -> int:
     most = _BLOCK_BYTES[device.type]
     if device.type != "cuda":
         return most
