@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -81,6 +81,10 @@ class SurfaceResult:
         The number of smaller parts.
     step : int
         One pixel of step times step was scored.
+    threshold : float
+        Pixels with a larger score are anomalous.
+    min_area : int
+        As given.
     detector : LocalPreferenceIsolationForest
         The fitted detector, of rows (x, y, value).
     """
@@ -91,7 +95,25 @@ class SurfaceResult:
     defects: list[Defect]
     n_smaller: int
     step: int
+    threshold: float
+    min_area: int
     detector: LocalPreferenceIsolationForest
+
+    def with_threshold(self, threshold: float) -> SurfaceResult:
+        """The same scores with another threshold, and the defects that follow.
+
+        Parameters
+        ----------
+        threshold : float
+            Pixels with a larger score are anomalous.
+
+        Returns
+        -------
+        SurfaceResult
+            A new result.
+        """
+        found = found_at(self.values, self.scores, threshold, self.step, self.min_area)
+        return replace(self, threshold=threshold, **found)
 
 
 def read_map(
@@ -233,7 +255,7 @@ def inspect_surface(
     """
     check_integer("min_area", min_area, 1)
     known = _masked(np.asarray(values), zero, "values")
-    step = _step(known, step)
+    step = chosen_step(known, step)
     grid = known[step // 2 :: step, step // 2 :: step]
     v, u = np.nonzero(~np.isnan(grid))
     if len(v) < _MIN_PIXELS:
@@ -249,14 +271,25 @@ def inspect_surface(
     coarse = np.full(grid.shape, np.nan)
     coarse[v, u] = detector.anomaly_score(rows)
     scores = _enlarged(coarse, step, known)
-    flagged = np.nan_to_num(scores, nan=-1.0) > detector.threshold_
-    defects = _defects(known, scores, flagged, step)
+    threshold = float(detector.threshold_)
+    return SurfaceResult(
+        known, scores, step=step, threshold=threshold, min_area=min_area, detector=detector,
+        **found_at(known, scores, threshold, step, min_area),
+    )  # fmt: skip
+
+
+def found_at(
+    values: Floats, scores: Floats, threshold: float, step: int, min_area: int
+) -> dict[str, Any]:
+    """What a `SurfaceResult` has by its threshold."""
+    flagged = np.nan_to_num(scores, nan=-1.0) > threshold
+    defects = _defects(values, scores, flagged, step)
     large = [each for each in defects if each.area >= min_area]
-    smaller = len(defects) - len(large)
-    return SurfaceResult(known, scores, flagged, large, smaller, step, detector)
+    return {"flagged": flagged, "defects": large, "n_smaller": len(defects) - len(large)}
 
 
-def _step(values: Floats, step: int | str) -> int:
+def chosen_step(values: Floats, step: int | str) -> int:
+    """The step, "auto" as a number."""
     if not isinstance(step, str):
         return check_integer("step", step, 1, "step='auto' scores at most 250,000 pixels.")
     check_choice("step", step, ["auto"])

@@ -60,7 +60,7 @@ class SeriesResult:
     threshold : float
         Rows with a larger score are anomalous.
     threshold_source : str
-        "automatic", "contamination", "reference" or "no structure".
+        "automatic", "contamination", "reference", "given" or "no structure".
     flagged : ndarray of shape (n,)
         Whether a row is anomalous.
     runs : list of Run
@@ -71,6 +71,8 @@ class SeriesResult:
         The rows before which there is a gap.
     smooth : int
         The number of rows of the running mean.
+    reference, min_rows : int or None, int
+        As given.
     detector : LocalPreferenceIsolationForest
         The fitted detector, of rows (time, channels in units of their spread).
     """
@@ -87,7 +89,26 @@ class SeriesResult:
     n_shorter: int
     gaps: Ints
     smooth: int
+    reference: int | None
+    min_rows: int
     detector: LocalPreferenceIsolationForest
+
+    def with_threshold(self, threshold: float) -> SeriesResult:
+        """The same scores with another threshold, and the runs that follow.
+
+        Parameters
+        ----------
+        threshold : float
+            Rows with a larger score are anomalous.
+
+        Returns
+        -------
+        SeriesResult
+            A new result, whose `threshold_source` is "given".
+        """
+        at = (self.names, self.scores, threshold, self.gaps, self.reference, self.min_rows)
+        found = found_at(self.times, self.values, *at)
+        return replace(self, threshold=threshold, threshold_source="given", **found)
 
 
 def inspect_series(
@@ -178,15 +199,31 @@ def inspect_series(
     depths = -np.log2(detector.anomaly_score(rows))
     scores = 2.0 ** -running_mean(depths, width, gaps)
     threshold, source = _threshold(detector, scores, contamination, fitted, false_alarm_rate)
-    flagged = scores > threshold
-    kept = [known[k] for k in changing.tolist()]
-    runs = find_runs(times, channels[:, changing], kept, scores, flagged, gaps, fitted)
-    long = [run for run in runs if run.n_rows >= min_rows]
-    constant = [name for name in known if name not in kept]
     return SeriesResult(
-        times, channels, known, constant, scores, threshold, source, flagged, long,
-        len(runs) - len(long), gaps, width, detector,
+        times, channels, known, scores=scores, threshold=threshold, threshold_source=source,
+        gaps=gaps, smooth=width, reference=fitted, min_rows=min_rows, detector=detector,
+        **found_at(times, channels, known, scores, threshold, gaps, fitted, min_rows),
     )  # fmt: skip
+
+
+def found_at(
+    times: Floats,
+    channels: Floats,
+    names: list[str],
+    scores: Floats,
+    threshold: float,
+    gaps: Ints,
+    reference: int | None,
+    min_rows: int,
+) -> dict[str, Any]:
+    """What a `SeriesResult` has by its threshold, and the channels that never change."""
+    changing = np.ptp(channels, axis=0) > 0
+    kept = [name for name, changes in zip(names, changing) if changes]
+    flagged = scores > threshold
+    runs = find_runs(times, channels[:, changing], kept, scores, flagged, gaps, reference)
+    long = [run for run in runs if run.n_rows >= min_rows]
+    return {"flagged": flagged, "runs": long, "n_shorter": len(runs) - len(long),
+            "constant": [name for name in names if name not in kept]}  # fmt: skip
 
 
 def _checked(times: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:

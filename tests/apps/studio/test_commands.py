@@ -73,7 +73,7 @@ def test_the_settings_of_examples_are_valid(name):
         ("series", {"roles": {"a": "coordinate"}}, "needs a column with the role time"),
         ("table", {"roles": {"a,b": "coordinate"}}, "a name with a comma"),
         ("table", {"options": {"--x": 1}}, "must be a name"),
-        ("map", {"threshold_rule": {"threshold": 0.5}}, "takes no threshold"),
+        ("map", {"threshold_rule": {"false_alarm_rate": 0.5}}, "takes no false_alarm_rate"),
         ("model", {}, "a model scores files"),
     ],
 )

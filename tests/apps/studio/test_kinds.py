@@ -33,16 +33,17 @@ def again(asking, tmp_path, monkeypatch, capsys):
     """Repeats a job in an empty folder, by its command and by its script: the names of the
     script, and the folder."""
 
-    def run(project, job, command=True):
+    def run(project, job, command=True, **query):
         for k, each in enumerate(asking.get(f"/projects/{project}").json()["sources"]):
             content = asking.get(f"/projects/{project}/sources/{k}").content
             (tmp_path / each["name"]).write_bytes(content)
         monkeypatch.chdir(tmp_path)
         if command:
-            words = shlex.split(asking.result(job)["command"])
+            text = asking.file(job, "command.sh", **query).decode()
+            words = shlex.split(text.splitlines()[-1])
             # One process: those of another run would still be in its folder.
             assert cli.main([*words[1:], "--jobs=1"]) == 0
-        (tmp_path / "script.py").write_bytes(asking.file(job, "script.py"))
+        (tmp_path / "script.py").write_bytes(asking.file(job, "script.py", **query))
         return runpy.run_path("script.py"), tmp_path
 
     return run
@@ -138,6 +139,53 @@ def test_a_map(asking, again):
     assert asking.get(f"/jobs/{job}/explain/3").status_code == 422
 
 
+def test_a_map_at_another_threshold_needs_no_new_run(asking, again):
+    values = 0.1 * np.mgrid[:24, :30][1] + np.random.default_rng(0).normal(0, 0.05, (24, 30))
+    values[10:16, 15:22] += 3
+    values[2:4, 2:14] += 0.2
+    content = io.BytesIO()
+    np.save(content, values)
+    project = asking.project(("depth.npy", content.getvalue()), kind="map")
+    job = asking.run(project)
+    scores = np.sort(asking.array(job, "map:scores").ravel().astype(float))
+    threshold = round(float(scores[-120]), 6)
+    found = asking.get(f"/jobs/{job}/found", params={"threshold": threshold}).json()
+    assert found["defects"] != asking.result(job)["defects"]
+    names, folder = again(project, job, threshold=threshold)
+    assert [each["area"] for each in found["defects"]] == [each.area for each in names["defects"]]
+    table = asking.file(job, "defects.csv", threshold=threshold)
+    assert table == (folder / "defects.csv").read_bytes()
+    assert asking.file(job, "picture.png", threshold=threshold)[:4] == b"\x89PNG"
+    assert asking.file(job, "defects.csv") != table, "the file of the run stays"
+
+
+def test_a_series_at_another_threshold_needs_no_new_run(asking, again):
+    project = asking.example("pump")
+    job = asking.run(project["id"], **project["settings"])
+    threshold = round(float(np.sort(asking.array(job, "scores"))[-150]), 6)
+    found = asking.get(f"/jobs/{job}/found", params={"threshold": threshold}).json()
+    names, folder = again(project["id"], job, threshold=threshold)
+    assert [each["reason"] for each in found["runs"]] == [each.reason for each in names["runs"]]
+    assert len(found["runs"]) > len(asking.result(job)["runs"])
+    for name in ("runs.csv", "rows.csv"):
+        content = asking.file(job, name, threshold=threshold)
+        assert content == (folder / name).read_bytes(), name
+    row = found["runs"][0]["first"]
+    reason = asking.get(f"/jobs/{job}/explain/{row}", params={"threshold": threshold}).json()
+    assert found["runs"][0]["reason"] in reason["text"]
+    assert f"threshold {threshold:.3f}" in reason["text"]
+
+
+def test_a_scan_in_windows_at_another_threshold_needs_no_new_run(asking, again):
+    project = asking.example("room")["id"]
+    job = asking.run(project, local=True, families=["plane"], voxel=0.08)
+    threshold = round(float(np.sort(asking.array(job, "scores"))[-900]), 6)
+    names, folder = again(project, job, threshold=threshold)
+    assert np.array_equal(names["scores"], asking.array(job, "scores"))
+    assert names["anomalous"].sum() < asking.result(job)["summary"]["anomalies"]
+    assert asking.file(job, "rows.ply", threshold=threshold) == (folder / "rows.ply").read_bytes()
+
+
 def test_a_series(asking, again):
     project = asking.example("pump")
     job = asking.run(project["id"], **project["settings"])
@@ -209,6 +257,23 @@ def test_families_are_compared(asking, again):
     names, _ = again(project, job, command=False)
     theirs = [each.evidence for each in names["proposals"]]
     assert theirs == [each["evidence"] for each in result["proposals"]]
+
+
+def test_families_of_motions_are_compared_for_two_images(asking, again):
+    pytest.importorskip("cv2", reason="piforest[vision] is not installed")
+    project = asking.example("photographs")["id"]
+    job = asking.run(project, "suggest")
+    result = asking.result(job)
+    assert result["proposals"][0]["settings"] == {"families": ["homography"], "options": {}}
+    assert len(asking.array(job, "proposal:0")) == len(asking.array(job, "point:3"))
+    assert "model.pif" not in result["files"]
+    names, _ = again(project, job)
+    theirs = [each.evidence for each in names["proposals"]]
+    assert theirs == [each["evidence"] for each in result["proposals"]]
+    refused = asking.post(
+        f"/projects/{project}/jobs", {"kind": "suggest", "settings": {"families": ["line"]}}
+    )
+    assert "families: `piforest matches`" in refused.json()["error"]
 
 
 CODE = """

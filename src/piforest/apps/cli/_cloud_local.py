@@ -58,6 +58,10 @@ def check_not_given(
 def run_local(args: argparse.Namespace, output: Output, points: Points) -> None:
     from ...estimators import LocalPreferenceIsolationForest
 
+    if getattr(args, "known_scores", None) is not None:
+        # Scores of an earlier run of this command, by a program that has them.
+        write_found(args, points, args.known_scores, args.threshold)
+        return
     start, families = time.perf_counter(), list(points.families)
     detector = LocalPreferenceIsolationForest(
         families[0] if len(families) == 1 else families,
@@ -76,7 +80,7 @@ def run_local(args: argparse.Namespace, output: Output, points: Points) -> None:
     summary = _summary(points, detector, scores, time.perf_counter() - start)
     output.keep(args=args, points=points, local=detector, scores=scores)
     _print(output, summary)
-    written = _write(args, points, scores, float(detector.threshold_))
+    written = write_found(args, points, scores, float(detector.threshold_))
     if written:
         output.say("\nwrote " + ", ".join(written.values()))
     output.result({**summary, "written": written})
@@ -111,7 +115,7 @@ def _print(output: Output, summary: dict[str, Any]) -> None:
     say_diagnosis(output, summary["diagnosis"])
 
 
-def _write(
+def write_found(
     args: argparse.Namespace, points: Points, scores: Any, threshold: float
 ) -> dict[str, str]:
     from ...io.tables import with_scores, write_table

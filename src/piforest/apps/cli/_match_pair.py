@@ -87,6 +87,21 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
     )
 
 
+def suggest_pair(args: argparse.Namespace, output: Output) -> None:
+    """Compare the families of motions, and stop."""
+    import numpy as np
+
+    matches = _matches(args, _images(args))
+    table, columns = matches.table, list(matches.table.points)
+    X = table.numbers(columns)
+    output.say(f"matches     {len(X):,} {matches.how}")
+    _, proposals = _proposed(args, output, X)
+    assert proposals is not None  # nothing is fitted
+    points = Points(table, columns, X, table.rows, np.ones(len(X), bool))
+    output.keep(args=args, points=points, proposals=proposals)
+    output.result({**_about(args, matches), **proposals.to_dict(), "points": len(X)})
+
+
 def _proposed(
     args: argparse.Namespace, output: Output, X: Any
 ) -> tuple[list[Any], Proposals | None]:

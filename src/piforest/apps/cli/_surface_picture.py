@@ -30,10 +30,10 @@ def draw_surface(path: Path, found: SurfaceResult) -> None:
         low, high = np.nanpercentile(values, [2, 98])
         extent = (-0.5, w - 0.5, h - 0.5, -0.5)
         ax.imshow(values, cmap="gray", vmin=low, vmax=high, extent=extent)
-        top = max(float(np.nanmax(scores)), found.detector.threshold_ + 1e-9)
+        top = max(float(np.nanmax(scores)), found.threshold + 1e-9)
         heat = ax.imshow(
             np.ma.masked_array(scores, ~flagged), cmap="autumn_r", alpha=0.75, extent=extent,
-            vmin=found.detector.threshold_, vmax=top, interpolation="nearest",
+            vmin=found.threshold, vmax=top, interpolation="nearest",
         )  # fmt: skip
         figure.colorbar(heat, ax=ax, label="anomaly score above the threshold", shrink=0.8)
         for k, each in enumerate(found.defects[:_NUMBERED], start=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ._options import jobs
+from ._options import jobs, positive
 
 
 def add_window(group: Any, unit: str) -> None:
@@ -29,6 +29,14 @@ def sides(text: str) -> str | list[float]:
             f"{text!r} must be a number above 0, several separated by commas, or 'auto'"
         )
     return values
+
+
+def add_threshold(group: Any) -> None:
+    group.add_argument(
+        "--threshold", type=positive, metavar="SCORE",
+        help="flag what scores above this, in place of a share; scores of different files are not "
+        "comparable, so choose it by an earlier result of the same file",
+    )  # fmt: skip
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:

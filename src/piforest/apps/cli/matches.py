@@ -8,7 +8,7 @@ from typing import Any
 
 from ._cameras import add_cameras, check_cameras
 from ._detecting import add_detector, families_from
-from ._match_pair import run_pair
+from ._match_pair import run_pair, suggest_pair
 from ._match_pairs import run_many
 from ._options import UsageError, add_common, add_seed, count, file, folder, names
 from ._output import Output
@@ -34,6 +34,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     _add_matching(parser)
     _add_given(parser)
+    parser.add_argument(
+        "--suggest", action="store_true",
+        help="compare the families of motions of one pair, as without --family, and stop",
+    )  # fmt: skip
     add_cameras(parser)
     _add_many(parser)
     add_detector(parser, "auto", scalable=False)
@@ -131,6 +135,9 @@ def run(args: argparse.Namespace, output: Output) -> None:
     many = _is_many(args)
     _check_options(args, many)
     check_cameras(args)
+    if args.suggest:
+        suggest_pair(args, output)
+        return
     if many and args.family == ["auto"]:
         args.family = ["fundamental"]
     families = families_from(args)
@@ -183,6 +190,9 @@ def _check_options(args: argparse.Namespace, many: bool) -> None:
         raise UsageError("--masks is a folder for a folder of images; --mask takes one mask.")
     if args.quality not in (None, True) and many:
         raise UsageError("--quality takes a column of a table; without a name, any scores.")
+    if args.suggest and (many or args.family != ["auto"]):
+        raise UsageError("--suggest compares the families of one pair: name two images, or --pair "
+                         "of a file of matches, and no --family.")  # fmt: skip
     _check_many(args, many, images)
 
 

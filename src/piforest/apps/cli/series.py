@@ -24,7 +24,7 @@ from ._options import (
     share,
 )
 from ._output import Output
-from ._windows import add_threads, add_window
+from ._windows import add_threads, add_threshold, add_window
 from ._writing import check_installed
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
         help="share of anomalous rows (default: the threshold is chosen automatically)",
     )  # fmt: skip
+    add_threshold(group)
     group.add_argument(
         "--reference-alarms", type=share, default=0.01, metavar="SHARE",
         help="share of the reference rows above the threshold (default: %(default)s)",
@@ -95,8 +96,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--scores", type=file, metavar="FILE",
         help="the rows with score and anomaly, in any format of tables",
     )  # fmt: skip
-    # `families_from` checks them.
-    parser.set_defaults(threshold=None, false_alarm_rate=None)
+    # `families_from` checks it.
+    parser.set_defaults(false_alarm_rate=None)
     add_seed(parser)
     add_threads(parser)
 
@@ -112,7 +113,14 @@ def run(args: argparse.Namespace, output: Output) -> None:
     # The name alone has defaults that suit a series.
     family = families_from(args)[0] if args.option else args.family[0]
     start = time.perf_counter()
-    whole, table, columns, used = _read(args)
+    whole, table, columns, used = read_channels(args)
+    if getattr(args, "known_scores", None) is not None:
+        found = _again(
+            args, table.numbers([args.time])[used, 0], columns, table.numbers(columns)[used]
+        )
+        output.keep(args=args, series=found, table=whole, used=used)
+        write_found(args, found, whole, used)
+        return
     found = inspect_series(
         table.numbers([args.time])[used, 0],
         table.numbers(columns)[used],
@@ -129,14 +137,28 @@ def run(args: argparse.Namespace, output: Output) -> None:
         random_state=args.seed,
         verbose=output.verbose,
     )
+    if args.threshold is not None:
+        found = found.with_threshold(args.threshold)
     output.keep(args=args, series=found, table=whole, used=used)
-    shown = [str(cell) for cell in whole.columns[args.time][used].tolist()]
-    summary = _summary(args, found, shown, len(used) - len(shown), time.perf_counter() - start)
+    summary = _summary(args, found, whole, used, time.perf_counter() - start)
     _print(output, summary)
-    written = _write(args, found, summary, whole, used)
+    written = write_found(args, found, whole, used)
     if written:
         output.say("\nwrote " + ", ".join(written.values()))
     output.result({**summary, "written": written})
+
+
+def _again(args: argparse.Namespace, times: Any, names: list[str], values: Any) -> SeriesResult:
+    """The result by the scores of an earlier run of this command, for a program that has them."""
+    from ...series.inspect import SeriesResult, found_at
+    from ...series.runs import gaps_of
+
+    at = {"scores": args.known_scores, "threshold": args.threshold, "gaps": gaps_of(times),
+          "reference": args.reference, "min_rows": args.min_rows}  # fmt: skip
+    found = found_at(times, values, names, **at)
+    # Nothing that is drawn or listed asks the detector, or how scores were smoothed.
+    return SeriesResult(times, values, names, threshold_source="given", smooth=1, detector=None,  # type: ignore[arg-type]
+                        **at, **found)  # fmt: skip
 
 
 def _check_outputs(args: argparse.Namespace, output: Output) -> None:
@@ -151,7 +173,7 @@ def _check_outputs(args: argparse.Namespace, output: Output) -> None:
         format_suffix(args.scores)
 
 
-def _read(args: argparse.Namespace) -> tuple[Table, Table, list[str], Any]:
+def read_channels(args: argparse.Namespace) -> tuple[Table, Table, list[str], Any]:
     """The table, the same with dates in seconds, the channels, and the rows that lack nothing."""
     from ...io.tables import read_table
     from ...io.tables.columns import of_earlier_run
@@ -178,17 +200,17 @@ def _read(args: argparse.Namespace) -> tuple[Table, Table, list[str], Any]:
 
 
 def _summary(
-    args: argparse.Namespace, found: SeriesResult, times: list[str], skipped: int, seconds: float
+    args: argparse.Namespace, found: SeriesResult, whole: Table, used: Any, seconds: float
 ) -> dict[str, Any]:
     """The result, as in JSON."""
-    detector = found.detector
+    detector, times = found.detector, _times(args, whole, used)
     return {
         "source": Path(args.file).name,
         "time": args.time,
         "channels": [name for name in found.names if name not in found.constant],
         "constant": found.constant,
         "rows": len(found.times),
-        "skipped_rows": skipped,
+        "skipped_rows": len(used) - len(times),
         "gaps": [times[row] for row in found.gaps.tolist()],
         "family": detector.windows_[0].fitted.embedding.models[0].family.name,  # type: ignore[union-attr]
         "reference": args.reference,
@@ -200,11 +222,23 @@ def _summary(
         "threshold": float(found.threshold),
         "threshold_source": found.threshold_source,
         "anomalies": int(found.flagged.sum()),
-        "runs": [_record(each, times, found) for each in found.runs],
+        "runs": records_of(args, found, whole, used),
         "shorter_runs": found.n_shorter,
         "diagnosis": diagnosis_of(detector),
         "seconds": seconds,
     }
+
+
+def _times(args: argparse.Namespace, whole: Table, used: Any) -> list[str]:
+    return [str(cell) for cell in whole.columns[args.time][used].tolist()]
+
+
+def records_of(
+    args: argparse.Namespace, found: SeriesResult, whole: Table, used: Any
+) -> list[dict[str, Any]]:
+    """The runs, as in JSON."""
+    times = _times(args, whole, used)
+    return [_record(each, times, found) for each in found.runs]
 
 
 def _record(run: Run, times: list[str], found: SeriesResult) -> dict[str, Any]:
@@ -248,9 +282,10 @@ def _print(output: Output, summary: dict[str, Any]) -> None:
     say_diagnosis(output, summary["diagnosis"])
 
 
-def _write(
-    args: argparse.Namespace, found: SeriesResult, summary: dict[str, Any], whole: Table, used: Any
+def write_found(
+    args: argparse.Namespace, found: SeriesResult, whole: Table, used: Any
 ) -> dict[str, str]:
+    """Write what the options ask for; the names of the files."""
     from ...io.atomic import whole_file
     from ...io.tables import with_scores, write_table
 
@@ -260,7 +295,7 @@ def _write(
         draw_series(args.out, found, args.time, args.reference)
     if args.table is not None:
         with whole_file(args.table) as stream:
-            stream.write(_table(args.table, summary["runs"]).encode())
+            stream.write(_table(args.table, records_of(args, found, whole, used)).encode())
     if args.scores is not None:
         write_table(args.scores, with_scores(whole, found.scores, found.threshold, used))
     given = {name: getattr(args, name) for name in ("out", "table", "scores")}

@@ -22,7 +22,7 @@ from ._options import (
     picture,
 )
 from ._output import Output
-from ._windows import add_threads, add_window
+from ._windows import add_threads, add_threshold, add_window
 from ._writing import check_installed
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
         help="share of anomalous pixels (default: the threshold is chosen automatically)",
     )  # fmt: skip
+    add_threshold(group)
     group.add_argument(
         "--step", type=count, metavar="N",
         help="score one pixel of N times N (default: at most 250,000 pixels are scored)",
@@ -80,8 +81,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--table", type=file, metavar="FILE", help="the defects, .csv or .json: area, depth, box"
     )
     group.add_argument("--scores", type=file, metavar="FILE", help="the score of each pixel, .npy")
-    # `families_from` checks them; scores of different maps are not comparable.
-    parser.set_defaults(threshold=None, false_alarm_rate=None)
+    # `families_from` checks it.
+    parser.set_defaults(false_alarm_rate=None)
     add_seed(parser)
     add_threads(parser)
 
@@ -94,6 +95,11 @@ def run(args: argparse.Namespace, output: Output) -> None:
     start = time.perf_counter()
     tell("reading")
     values = read_map(args.file, zero=args.zero)
+    if getattr(args, "known_scores", None) is not None:
+        found = _again(args, values)
+        output.keep(args=args, surface=found)
+        write_found(args, found)
+        return
     found = inspect_surface(
         values,
         family=families[0] if len(families) == 1 else families,
@@ -107,13 +113,26 @@ def run(args: argparse.Namespace, output: Output) -> None:
         random_state=args.seed,
         verbose=output.verbose,
     )
+    if args.threshold is not None:
+        found = found.with_threshold(args.threshold)
     output.keep(args=args, surface=found)
-    summary = _summary(args.file, found, time.perf_counter() - start)
+    summary = _summary(args, found, time.perf_counter() - start)
     _print(output, summary)
-    written = _write(args, found, summary)
+    written = write_found(args, found)
     if written:
         output.say("\nwrote " + ", ".join(written.values()))
     output.result({**summary, "written": written})
+
+
+def _again(args: argparse.Namespace, values: Any) -> SurfaceResult:
+    """The result by the scores of an earlier run of this command, for a program that has them."""
+    from ...surfaces import SurfaceResult, chosen_step, found_at
+
+    step = chosen_step(values, args.step or "auto")
+    at = {"step": step, "threshold": args.threshold, "min_area": args.min_area}
+    found = found_at(values, args.known_scores, **at)
+    # Nothing that is drawn or listed asks the detector.
+    return SurfaceResult(values, args.known_scores, **found, **at, detector=None)  # type: ignore[arg-type]
 
 
 def _check_outputs(args: argparse.Namespace, output: Output) -> None:
@@ -126,13 +145,13 @@ def _check_outputs(args: argparse.Namespace, output: Output) -> None:
             raise UsageError(f"--{name} must end in {' or '.join(suffixes)}, got {path.name}.")
 
 
-def _summary(source: str, found: SurfaceResult, seconds: float) -> dict[str, Any]:
+def _summary(args: argparse.Namespace, found: SurfaceResult, seconds: float) -> dict[str, Any]:
     """The result, as in JSON."""
     import numpy as np
 
     detector, (h, w) = found.detector, found.values.shape
     return {
-        "source": Path(source).name,
+        "source": Path(args.file).name,
         "width": w,
         "height": h,
         "valid_pixels": int(np.sum(~np.isnan(found.values))),
@@ -141,14 +160,19 @@ def _summary(source: str, found: SurfaceResult, seconds: float) -> dict[str, Any
         "window_sides": [float(each.side) for each in detector.fitted_.tilings],
         "sigma": float(detector.sigma_),
         "sigma_source": detector.sigma_source_,
-        "threshold": float(detector.threshold_),
-        "threshold_source": detector.threshold_source_,
+        "threshold": found.threshold,
+        "threshold_source": detector.threshold_source_ if args.threshold is None else "given",
         "flagged_pixels": int(found.flagged.sum()),
-        "defects": [_record(each) for each in found.defects],
+        "defects": records_of(found),
         "smaller_defects": found.n_smaller,
         "diagnosis": diagnosis_of(detector),
         "seconds": seconds,
     }
+
+
+def records_of(found: SurfaceResult) -> list[dict[str, Any]]:
+    """The defects, as in JSON."""
+    return [_record(each) for each in found.defects]
 
 
 def _record(defect: Any) -> dict[str, Any]:
@@ -193,9 +217,8 @@ def _print(output: Output, summary: dict[str, Any]) -> None:
     say_diagnosis(output, summary["diagnosis"])
 
 
-def _write(
-    args: argparse.Namespace, found: SurfaceResult, summary: dict[str, Any]
-) -> dict[str, str]:
+def write_found(args: argparse.Namespace, found: SurfaceResult) -> dict[str, str]:
+    """Write what the options ask for; the names of the files."""
     import numpy as np
 
     from ...io.atomic import whole_file
@@ -206,7 +229,7 @@ def _write(
         draw_surface(args.out, found)
     if args.table is not None:
         with whole_file(args.table) as stream:
-            stream.write(_table(args.table, summary["defects"]).encode())
+            stream.write(_table(args.table, records_of(found)).encode())
     if args.scores is not None:
         with whole_file(args.scores) as stream:
             np.save(stream, found.scores)

@@ -28,12 +28,13 @@ _KNOWN: dict[str, set[str]] = {
     "series": _TABLE | _DETECTOR | {"window", "reference"},
     "score": {"roles", "missing", "dates", "threshold_rule", "job", "source"},
 }
+_COMPARING = {"suggest": _KNOWN["suggest"], "matches": {"features", "ratio", "pair", "roles"}}
 _SERIES = "series"
 
 
 def command_of(kind: str, project: str, settings: Settings) -> str:
     """The command that a job runs. kind: of the job; project: its kind."""
-    if kind in ("suggest", "score"):
+    if kind == "score" or (kind == "suggest" and project not in ("matches", "pairs")):
         return kind
     timed = "time" in settings.roles.values()
     if project == _SERIES or (project == "table" and timed):
@@ -48,16 +49,19 @@ def arguments(
     """The arguments of a job, without `piforest`. files: the names to give; model: of score."""
     if project == "model" and kind != "score":
         raise Refused(422, f"a model scores files; a project of a model has no {kind}.")
-    if kind == "suggest" and project not in ("table", "scan", "series"):
-        raise Refused(422, f"families are compared for tables and scans, not for {project}.")
+    if kind == "suggest" and (project == "map" or (project == "pairs" and settings.pair is None)):
+        raise Refused(422, f"families are compared for rows and one pair of images, not for "
+                      f"{project}.")  # fmt: skip
     command = command_of(kind, project, settings)
-    _check_known(command, settings)
+    _check_known(command, settings, (_COMPARING if kind == "suggest" else _KNOWN)[command])
     words = [command, *files]
     if command == "score":
         words += _joined("model", model)
     if command == "matches" and settings.pair is not None:
         words += _joined("pair", ",".join(settings.pair))
     words += _columns(command, settings)
+    if kind == "suggest":
+        return [*words, *_more(command, settings), *(["--suggest"] if command == "matches" else [])]
     words += _detector(command, settings)
     words += _more(command, settings)
     if _has_model(command, project, settings):
@@ -95,10 +99,15 @@ def with_threshold(words: Sequence[str], threshold: float | None) -> list[str]:
     return [*(each for each in words if not each.startswith(rules)), f"--threshold={threshold!r}"]
 
 
+def suggests(words: Sequence[str]) -> bool:
+    """Whether a command compares families and stops."""
+    return words[0] == "suggest" or "--suggest" in words
+
+
 def to_repeat(words: Sequence[str], threshold: float | None = None) -> str:
     """The command to take away: it writes the rows too, and has the threshold of the slider."""
     has_rows = any(each.startswith(("--out=", "--scores=")) for each in words)
-    more = [] if has_rows or words[0] == "suggest" else ["--out=rows.csv"]
+    more = [] if has_rows or suggests(words) else ["--out=rows.csv"]
     return shown([*with_threshold(words, threshold), *more])
 
 
@@ -109,7 +118,7 @@ def files_of(words: Sequence[str] | None) -> list[str]:
         return texts[1:]
     written = [each.partition("=")[2] for each in words
                if each.startswith(("--out=", "--table=", "--scores=", "--plot="))]  # fmt: skip
-    if written or words[0] == "suggest":
+    if written or suggests(words):
         return [*written, *texts]
     if words[0] == "score":
         return ["rows.csv", "rows.parquet", *texts]
@@ -118,11 +127,11 @@ def files_of(words: Sequence[str] | None) -> list[str]:
             *texts]  # fmt: skip
 
 
-def _check_known(command: str, settings: Settings) -> None:
+def _check_known(command: str, settings: Settings, known: set[str]) -> None:
     defaults = Settings()
     for name in settings.model_fields_set:
         changed = getattr(settings, name) != getattr(defaults, name)
-        if changed and name not in _KNOWN[command] | _ALWAYS:
+        if changed and name not in known | _ALWAYS:
             raise Refused(422, f"{name}: `piforest {command}` has no such setting; leave it out.")
 
 
@@ -190,7 +199,7 @@ def _refuse_roles(command: str, **having: str | None) -> None:
 
 
 def _detector(command: str, settings: Settings) -> Iterator[str]:
-    if command in ("suggest", "score"):
+    if command == "score":
         yield from _threshold(command, settings)
         return
     if settings.code is not None:
@@ -213,8 +222,8 @@ def _threshold(command: str, settings: Settings) -> Iterator[str]:
     for name, value in settings.threshold_rule:
         if value is None:
             continue
-        known = {"surface": {"contamination"}, "series": {"contamination"},
-                 "score": {"threshold"}, "suggest": set()}.get(command)  # fmt: skip
+        windows = {"contamination", "threshold"}
+        known = {"surface": windows, "series": windows, "score": {"threshold"}}.get(command)
         if known is not None and name not in known:
             raise Refused(422, f"threshold_rule: `piforest {command}` takes no {name}.")
         yield from _joined(name.replace("_", "-"), repr(float(value)))

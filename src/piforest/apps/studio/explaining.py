@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...protocols import Floats
 from ..server.guard import Refused
 from .arrays import Arrays
 from .commands import FAMILY_FILE, MODEL
@@ -18,8 +19,11 @@ from .commands import FAMILY_FILE, MODEL
 _KEPT = 4
 
 
-def explain(folder: str, row: int, points: list[str], code: bool) -> dict[str, Any]:
-    """The explanation of a row, by its number in the file. code: may functions of the job run?"""
+def explain(
+    folder: str, row: int, points: list[str], threshold: float | None, code: bool
+) -> dict[str, Any]:
+    """The explanation of a row, by its number in the file, at the threshold of the model or at
+    another. code: may functions of the job run?"""
     arrays = Arrays(Path(folder) / "arrays")
     at = np.flatnonzero(arrays.read("rows") == row)
     if not len(at):
@@ -29,9 +33,7 @@ def explain(folder: str, row: int, points: list[str], code: bool) -> dict[str, A
     if not hasattr(detector, "explain"):
         raise Refused(422, "this model explains no rows.")
     detector.findings_.name_columns(points)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # plain arrays have no names
-        reason = detector.explain(x[None])[0]
+    reason = _reason(detector, x, threshold)
     own = float(arrays.read("scores")[at[0]])
     return {
         "row": row, "text": reason.text, "score": own, "threshold": reason.threshold,
@@ -41,6 +43,18 @@ def explain(folder: str, row: int, points: list[str], code: bool) -> dict[str, A
         "probability": reason.probability,
         "changes": [asdict(each) for each in reason.changes],
     }  # fmt: skip
+
+
+def _reason(detector: Any, x: Floats, threshold: float | None) -> Any:
+    chosen = (detector.threshold_, detector.threshold_source_)
+    try:
+        if threshold is not None:
+            detector.set_threshold(threshold)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # plain arrays have no names
+            return detector.explain(x[None])[0]
+    finally:  # it stays in memory for the next row
+        detector.threshold_, detector.threshold_source_ = chosen
 
 
 def load_model(folder: str, code: bool) -> Any:

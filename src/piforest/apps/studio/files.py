@@ -18,10 +18,10 @@ import numpy as np
 
 from ...io.tables import Table, read_table, write_table
 from ..server.guard import Refused
-from .commands import MODEL, with_threshold
+from .commands import FAMILY_FILE, MODEL, with_threshold
 from .explaining import load_model
 from .results import ALL_SCORES
-from .running import execute
+from .running import Keeper, execute
 
 # The option that writes a file, by its name.
 _TABLES = ("csv", "parquet", "xlsx", "jsonl", "ply", "pcd", "las", "laz")
@@ -35,6 +35,7 @@ _WRITTEN = frozenset({
     *_FLAGS, "runs.csv", "defects.csv", "scores.npy", "pairs.csv", "filtered.db",
     "filtered.sqlite", "filtered.h5", "filtered.hdf5",
 }) - {MODEL}  # fmt: skip
+_WINDOWS = ("surface", "series")
 _FORMULA = re.compile(r"\s*[=+\-@]")
 _NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[.,]?([eE][+-]?\d+)?\s*")
 
@@ -46,29 +47,51 @@ def make(folder: str, name: str, threshold: float | None, code: bool) -> str:
     target = place / name
     if target.exists():
         return str(target)
-    if name in _WRITTEN and (job / "run" / name).is_file():
-        return _copied(job / "run" / name, target, threshold)
-    if name not in _FLAGS:
+    written = name in _WRITTEN and (job / "run" / name).is_file()
+    if written and threshold is None:
+        return _copied(job / "run" / name, target)
+    if not written and name not in _FLAGS:
         raise Refused(404, f"there is no file {name!r}; files: {', '.join(_FLAGS)}.")
-    spec = json.loads((job / "job.json").read_text())
-    _prepare(place, job / "run", name)
-    words = [each for each in spec["argv"] if not each.startswith("--model=")]
-    if spec["argv"][0] == "score":
-        words = list(spec["argv"])
-    words += [f"{_flag(words[0], name)}={name}", "--force"]
-    words = with_threshold(words, threshold)
-    error = _run_again(job, words, place, code)
+    words = json.loads((job / "job.json").read_text())["argv"]
+    kept = _plain(words)
+    if written:
+        kept += [each for each in words if each.endswith(f"={name}")]
+    else:
+        kept += [f"{_flag(words[0], name)}={name}"]
+    _prepare(place, job / "run")
+    _, error = _run_again(job, with_threshold([*kept, "--force"], threshold), place, code)
     if error is not None:
         raise Refused(422, error)
-    if name == "rows.csv":
+    if name.endswith(".csv"):
         escape_formulas(target)
     return str(target)
 
 
-def _copied(source: Path, target: Path, threshold: float | None) -> str:
+def found_at(folder: str, threshold: float) -> dict[str, Any]:
+    """The defects of a map, or the stretches of a series, at another threshold."""
+    from .result_windows import map_findings, series_findings
+
+    job = Path(folder)
+    words = json.loads((job / "job.json").read_text())["argv"]
+    if words[0] not in _WINDOWS:
+        raise Refused(422, "maps and series have defects and stretches; this result is of neither.")
+    keeper, error = _run_again(job, with_threshold(_plain(words), threshold), job / "run", False)
+    if keeper is None or error is not None:
+        raise Refused(422, error or "the command gave no result.")
+    found = keeper.found
+    return map_findings(found["surface"]) if "surface" in found else series_findings(found)
+
+
+def _plain(words: list[str]) -> list[str]:
+    """The command without its outputs; of `score`, the model is an input."""
+    outputs = ("--out=", "--table=", "--scores=", "--plot=", "--model=")
+    return [
+        each for each in words if not each.startswith(outputs[: 4 if words[0] == "score" else 5])
+    ]
+
+
+def _copied(source: Path, target: Path) -> str:
     """A file that the command has written."""
-    if threshold is not None:
-        raise Refused(422, f"{source.name} has the threshold of its run; run again for another.")
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
     if source.suffix == ".csv":
@@ -89,28 +112,34 @@ def _flag(command: str, name: str) -> str:
     return flag
 
 
-def _prepare(place: Path, run: Path, name: str) -> None:
+def _prepare(place: Path, run: Path) -> None:
     """A folder with links to the inputs, in which the command runs again."""
     place.mkdir(parents=True, exist_ok=True)
     for each in run.iterdir():
         link = place / each.name
-        if each.name != name and not link.exists():
+        if (each.is_symlink() or each.name == FAMILY_FILE) and not link.exists():
             link.symlink_to(each.resolve())
 
 
-def _run_again(job: Path, words: list[str], place: Path, code: bool) -> str | None:
-    """Run the command with the detector of the job; the error in words, or None."""
+def _run_again(
+    job: Path, words: list[str], place: Path, code: bool
+) -> tuple[Keeper | None, str | None]:
+    """Run the command with what the job has found; what it kept, and the error or None."""
     if words[0] == "score":
-        return execute(words, place)[1]
-    detector = load_model(str(job), code)
+        return execute(words, place)
+    if not (job / ALL_SCORES).exists():
+        raise Refused(422, "this result has the threshold of its run; run again for another.")
     scores = np.load(job / ALL_SCORES)
+    if words[0] in _WINDOWS or "--local" in words:
+        return execute(words, place, lambda args: setattr(args, "known_scores", scores))
+    detector = load_model(str(job), code)
     chosen = (detector.threshold_, detector.threshold_source_)
 
     def fitted(args: argparse.Namespace) -> None:
         args.fitted, args.known_scores = detector, scores
 
     try:
-        return execute(words, place, fitted)[1]
+        return execute(words, place, fitted)
     finally:  # it stays in memory for the next file
         detector.threshold_, detector.threshold_source_ = chosen
 

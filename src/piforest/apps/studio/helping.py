@@ -21,6 +21,7 @@ _CALLS = {
     "image": "pictures:encode",
     "explain": "explaining:explain",
     "file": "files:make",
+    "found": "files:found_at",
     "families": "describing:families",
     "prepare": "describing:prepare",
 }

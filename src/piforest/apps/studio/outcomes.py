@@ -49,18 +49,26 @@ class Results:
         found["files"] = commands.files_of(spec.get("argv"))
         return found
 
-    def explain(self, key: str, row: int) -> dict[str, Any]:
+    def found(self, key: str, threshold: float) -> dict[str, Any]:
+        """The defects of a map, or the stretches of a series, at another threshold."""
+        folder = str(self.store.job_folder(self.finished(key)["id"]))
+        found: dict[str, Any] = self.helpers.ask("found", folder=folder, threshold=threshold)
+        return found
+
+    def explain(self, key: str, row: int, threshold: float | None = None) -> dict[str, Any]:
         """Why a row is anomalous, or not."""
         job = self.finished(key)
         result = self.content(job)
         if "runs" in result:
-            return _of_run(result, self.arrays(key), row)
+            own = result["summary"]["threshold"] if threshold is None else threshold
+            runs = (result if threshold is None else self.found(key, threshold))["runs"]
+            return _of_run(runs, own, self.arrays(key), row)
         if "points" not in result or job["kind"] in ("compare", "suggest"):
             raise Refused(422, "this result has no rows that can be explained one by one.")
         folder = str(self.store.job_folder(job["id"]))
         found: dict[str, Any] = self.helpers.ask(
             "explain", folder=folder, row=row, points=result.get("points", []),
-            code=self.code,
+            threshold=threshold, code=self.code,
         )  # fmt: skip
         return found
 
@@ -119,13 +127,15 @@ class Results:
         return {**marks, "job": chosen["id"], **judged(marks, arrays, threshold)}
 
 
-def _of_run(result: dict[str, Any], arrays: Arrays, row: int) -> dict[str, Any]:
+def _of_run(
+    runs: list[dict[str, Any]], threshold: float, arrays: Arrays, row: int
+) -> dict[str, Any]:
     """Of a series: the run that a row is in, and its reason."""
     at = np.flatnonzero(arrays.read("rows") == row)
     if not len(at):
         raise Refused(404, f"row {row} has no score: it lacks a number, or is not shown.")
-    score, threshold = float(arrays.read("scores")[at[0]]), result["summary"]["threshold"]
-    inside = next((each for each in result["runs"] if each["first"] <= row <= each["last"]), None)
+    score = float(arrays.read("scores")[at[0]])
+    inside = next((each for each in runs if each["first"] <= row <= each["last"]), None)
     word = "anomalous" if score > threshold else "normal"
     text = f"{word} (score {score:.3f}, threshold {threshold:.3f})"
     if inside is not None:

@@ -44,7 +44,8 @@ def of_proposals(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
         "proposals": rows,
         "found": proposals.found,
         "taken_for": proposals.kind,
-        "reason": proposals.reason,
+        # Of matches, the families of motions are the candidates: nothing was guessed.
+        "reason": "" if "suggest" in keeper.found["args"] else proposals.reason,
         "points": points.names,
         "total": len(points.X),
         "shown": len(X),

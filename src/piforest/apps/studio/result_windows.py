@@ -9,7 +9,7 @@ import numpy as np
 from ...protocols import Floats
 from ...report.content import most_telling
 from .arrays import Arrays
-from .results import MOST_ROWS, write_columns, write_scores
+from .results import ALL_SCORES, MOST_ROWS, write_columns, write_scores
 from .running import Keeper
 
 # A map is shown with at most this many pixels on its longer side.
@@ -27,28 +27,25 @@ def of_windows(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
 
 def _of_map(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     found, summary = keeper.found["surface"], keeper.summary
+    np.save(arrays.folder.parent / ALL_SCORES, found.scores)
     step = max(1, -(-max(found.values.shape) // _LONGEST))
     for name, values in (("map:values", found.values), ("map:scores", found.scores)):
         arrays.write(name, values[::step, ::step].astype(np.float32))
     scored = found.scores[np.isfinite(found.scores)]
-    defects = summary["defects"]
-    several = "" if len(defects) == 1 else "s"
     return {
-        "headline": f"{len(defects):,} defect{several}: {summary['flagged_pixels']:,} pixels are "
-        "off the smooth surface around them.",
+        **map_findings(found),
         "total": int(scored.size), "shown": int(scored.size), "noun": "pixels",
         "view": {"mode": "map", "width": summary["width"], "height": summary["height"],
                  "step": step, "low": _low(found.values), "high": _high(found.values)},
-        "defects": defects, "structures": [],
+        "structures": [],
         "thresholds": _thresholds(scored, summary["threshold"]), "false_alarms": None,
         "columns": [], "images": 0, "unit": "", "derived": [],
     }  # fmt: skip
 
 
 def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
-    found, summary, used = (
-        keeper.found["series"], keeper.summary, keeper.found["used"]
-    )  # fmt: skip
+    found, summary, used = keeper.found["series"], keeper.summary, keeper.found["used"]
+    np.save(arrays.folder.parent / ALL_SCORES, found.scores)
     table = keeper.found["table"]
     shown = most_telling(found.scores, MOST_ROWS)
     columns = {name: each[used][shown] for name, each in table.columns.items()}
@@ -56,16 +53,12 @@ def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     arrays.write("time", found.times[shown])
     rows = np.flatnonzero(used) + table.first_row
     write_scores(arrays, found.scores[shown], rows[shown], None, shown)
-    runs = [{**each, "first": int(rows[run.first]), "last": int(rows[run.last])}
-            for each, run in zip(summary["runs"], found.runs)]  # fmt: skip
-    several = "" if len(runs) == 1 else "s"
     return {
-        "headline": f"{len(runs):,} anomalous stretch{'es' if several else ''}: "
-        f"{summary['anomalies']:,} of {summary['rows']:,} rows.",
+        **series_findings(keeper.found),
         "total": len(found.scores), "shown": len(shown), "noun": "rows",
         "view": {"mode": "series", "time": summary["time"], "channels": summary["channels"],
                  "gaps": [int(rows[each]) for each in found.gaps]},
-        "columns": list(columns), "runs": runs, "structures": [], "derived": [],
+        "columns": list(columns), "structures": [], "derived": [],
         "thresholds": _thresholds(found.scores, summary["threshold"]), "false_alarms": None,
         "images": 0, "unit": "",
     }  # fmt: skip
@@ -73,6 +66,7 @@ def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
 
 def _of_local(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     points, scores, summary = keeper.found["points"], keeper.found["scores"], keeper.summary
+    np.save(arrays.folder.parent / ALL_SCORES, scores)
     shown = most_telling(scores, MOST_ROWS)
     whole = points.complete()
     write_columns(arrays, {name: each[shown] for name, each in whole.columns.items()})
@@ -92,6 +86,30 @@ def _of_local(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
         "thresholds": _thresholds(scores, summary["threshold"]), "false_alarms": None,
         "images": 0, "unit": "",
     }  # fmt: skip
+
+
+def map_findings(found: Any) -> dict[str, Any]:
+    """The defects of a map, and a sentence."""
+    from ..cli.surface import records_of
+
+    defects = records_of(found)
+    several = "" if len(defects) == 1 else "s"
+    text = f"{len(defects):,} defect{several}: {int(found.flagged.sum()):,} pixels are off the "
+    return {"headline": f"{text}smooth surface around them.", "defects": defects}
+
+
+def series_findings(kept: dict[str, Any]) -> dict[str, Any]:
+    """The anomalous stretches of a series, by the rows of its file, and a sentence."""
+    from ..cli.series import records_of
+
+    found, table, used = kept["series"], kept["table"], kept["used"]
+    rows = np.flatnonzero(used) + table.first_row
+    records = records_of(kept["args"], found, table, used)
+    runs = [{**each, "first": int(rows[run.first]), "last": int(rows[run.last])}
+            for each, run in zip(records, found.runs)]  # fmt: skip
+    several = "" if len(runs) == 1 else "es"
+    text = f"{int(found.flagged.sum()):,} of {len(found.scores):,} rows."
+    return {"headline": f"{len(runs):,} anomalous stretch{several}: {text}", "runs": runs}
 
 
 def of_pairs(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:

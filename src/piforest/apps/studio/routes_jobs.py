@@ -11,6 +11,7 @@ from .settings import FolderJobs, NewJob
 from .studio import Studio
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+Threshold = Annotated[float | None, Query(allow_inf_nan=False)]
 
 
 def add(api: APIRouter, studio: Studio) -> None:
@@ -58,14 +59,22 @@ def _add_results(api: APIRouter, studio: Studio) -> None:
         return Response(content, media_type=kind, headers=headers)
 
     @api.get("/jobs/{key}/explain/{row}", summary="Why a row is anomalous, or not")
-    def explain(key: Key, row: Annotated[int, Path(ge=0, lt=2**53)]) -> dict[str, Any]:
-        return studio.results.explain(key, row)
+    def explain(
+        key: Key, row: Annotated[int, Path(ge=0, lt=2**53)], threshold: Threshold = None
+    ) -> dict[str, Any]:
+        return studio.results.explain(key, row, threshold)
+
+    @api.get("/jobs/{key}/found", summary="Defects or stretches at another threshold")
+    def found(
+        key: Key, threshold: Annotated[float, Query(gt=0, allow_inf_nan=False)]
+    ) -> dict[str, Any]:
+        return studio.results.found(key, threshold)
 
     @api.get("/jobs/{key}/files/{name}", summary="A file to take away",
              response_class=FileResponse)  # fmt: skip
     def file(
         key: Key, name: Annotated[str, Path(max_length=40)],
-        threshold: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+        threshold: Threshold = None,
     ) -> Response:  # fmt: skip
         texts = {"command.sh": studio.results.command_text, "script.py": studio.results.script_text}
         if name in texts:

@@ -1,4 +1,8 @@
-"""From a command that has run to Python that does the same, bit for bit."""
+"""From a command that has run to Python that does the same, bit for bit.
+
+Each command has a function that yields the lines of its script; parts that several commands have in
+common are functions too. args.threshold is that of the slider, if it was moved.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,8 @@ def script_of(
     """The script. args: of the command; told: what only the run knows, see `telling`."""
     from ... import __version__
 
-    lines = list(_WRITERS[args.command](args, told, threshold))
+    args.threshold = threshold if threshold is not None else getattr(args, "threshold", None)
+    lines = [*_WRITERS[args.command](args, told)]
     head = _HEAD.format(version=__version__, command=_quoted(command))
     return head + "\n".join(lines) + "\n"
 
@@ -54,52 +59,69 @@ def _arguments(options: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
-def _detector(args: argparse.Namespace, told: dict[str, Any], sampler: str) -> Iterator[str]:
-    given: dict[str, Any] = {"sigma": args.sigma, "contamination": args.contamination}
-    given["scale_columns"] = getattr(args, "scale_columns", "auto")
-    given["false_alarm_rate"] = args.false_alarm_rate
-    given["n_models"] = args.models or "auto"
-    given["n_estimators"] = args.trees
-    given["sampler"] = sampler
-    usual = {"sigma": "auto", "contamination": "auto", "scale_columns": "auto",
-             "false_alarm_rate": None, "n_models": "auto", "n_estimators": 100,
-             "sampler": "mixed"}  # fmt: skip
-    changed = "".join(f", {n}={v!r}" for n, v in given.items() if v != usual[n])
-    yield (
-        f"detector = PreferenceIsolationForest({_families(told, args)}{changed}, "
-        f"random_state={args.seed})"
-    )
-
-
-def _fit(args: argparse.Namespace, threshold: float | None, more: str = "") -> Iterator[str]:
-    yield f"detector.fit(X{more})"
-    chosen = args.threshold if threshold is None else threshold
-    if chosen is not None:
-        yield f"detector.set_threshold({chosen!r})"
-    yield "# Training rows have their scores; of more than 50,000 they are computed."
-    yield "known = detector.findings_.has_scores"
-    yield "scores = detector.scores_ if known else detector.anomaly_score(X)"
-    yield "anomalous = scores > detector.threshold_"
+# Lines that import and read.
 
 
 def _imports(args: argparse.Namespace, *more: str) -> Iterator[str]:
+    """Imports of a detector of the whole file."""
+    functions = getattr(args, "functions", None) is not None
+    if functions:
+        yield "import runpy"
+        yield ""
     yield "import numpy as np"
     yield ""
     yield "from piforest import PreferenceIsolationForest"
-    if getattr(args, "functions", None) is not None:
-        yield "from piforest.families import from_functions"
-    else:
-        yield "from piforest.families import get_family"
+    yield f"from piforest.families import {'from_functions' if functions else 'get_family'}"
     yield from more
     yield ""
 
 
+def _table_imports(args: argparse.Namespace) -> Iterator[str]:
+    yield "from piforest.io.tables import read_table"
+    if getattr(args, "dates", None) is not None:
+        yield "from piforest.io.tables.dates import dates_as_numbers"
+
+
 def _reading(args: argparse.Namespace, columns: list[str]) -> Iterator[str]:
-    """Lines that read the table and its points X."""
+    """Lines that read the table and its points X, without rows that lack a number if asked."""
     yield f"table = read_table({str(args.file)!r})"
     if getattr(args, "dates", None) is not None:
         yield f"table = dates_as_numbers(table, {args.dates!r})"
     yield f"X = table.numbers({columns!r})"
+    skips, groups = args.missing == "skip", getattr(args, "groups", None)
+    if skips:
+        yield "complete = ~np.isnan(X).any(axis=1)"
+        yield "X = X[complete]"
+    if groups is not None:
+        yield f"cells = table.columns[{groups!r}].tolist()"
+        yield "cells = ['' if cell is None else str(cell) for cell in cells]"
+        yield "groups = np.unique(cells, return_inverse=True)[1]"
+    if groups is not None and skips:
+        yield "groups = groups[complete]"
+
+
+def _matches_imports(args: argparse.Namespace) -> str:
+    if len(args.inputs) == 2:
+        return "from piforest.vision import match_images, read_image"
+    return "from piforest.io.matches import only_pair, open_matches"
+
+
+def _read_matches(args: argparse.Namespace) -> Iterator[str]:
+    files = [str(each) for each in args.inputs]
+    if len(files) == 2:
+        yield f"images = [read_image(path) for path in {files!r}]"
+        yield (
+            f"found = match_images(*images, features={args.features or 'sift'!r}, "
+            f"ratio={args.ratio or 0.8!r}, mutual={not args.no_mutual!r})"
+        )
+        yield "X = found.X"
+        return
+    columns = f", columns={args.columns!r}" if args.columns else ""
+    yield f"file = open_matches({files[0]!r}{columns})"
+    yield f"X = file.read(only_pair(file, {args.pair!r})).X"
+
+
+# Lines that fit and score.
 
 
 def _custom(args: argparse.Namespace) -> Iterator[str]:
@@ -116,129 +138,110 @@ def _custom(args: argparse.Namespace) -> Iterator[str]:
     )
 
 
-def _table_imports(args: argparse.Namespace) -> list[str]:
-    found = ["from piforest.io.tables import read_table"]
-    if getattr(args, "dates", None) is not None:
-        found.append("from piforest.io.tables.dates import dates_as_numbers")
-    if getattr(args, "functions", None) is not None:
-        found.insert(0, "import runpy")
-    return found
-
-
-def _detect(
-    args: argparse.Namespace, told: dict[str, Any], threshold: float | None
-) -> Iterator[str]:
-    yield from _imports(args, *_table_imports(args))
-    yield from _reading(args, told["columns"])
-    yield from _complete(args)
+def _detector(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
+    """Lines that make the detector of the whole file."""
     yield from _custom(args)
-    grouped = args.groups is not None
-    yield from _detector(args, told, "grouped" if grouped else "mixed")
-    yield from _fit(args, threshold, ", groups=groups" if grouped else "")
+    grouped = getattr(args, "groups", None) is not None
+    given = {
+        "sigma": (args.sigma, "auto"), "contamination": (args.contamination, "auto"),
+        "scale_columns": (getattr(args, "scale_columns", "auto"), "auto"),
+        "false_alarm_rate": (args.false_alarm_rate, None), "n_models": (args.models, None),
+        "n_estimators": (args.trees, 100), "sampler": ("grouped" if grouped else "mixed", "mixed"),
+    }  # fmt: skip
+    changed = _arguments({name: value for name, (value, usual) in given.items() if value != usual})
+    yield (
+        f"detector = PreferenceIsolationForest({_families(told, args)}{', ' * bool(changed)}"
+        f"{changed}, random_state={args.seed})"
+    )
 
 
-def _complete(args: argparse.Namespace) -> Iterator[str]:
-    """Lines that leave out rows without a number, and the groups of the others."""
-    if args.missing == "skip":
-        yield "complete = ~np.isnan(X).any(axis=1)"
-        yield "X = X[complete]"
-    if args.groups is not None:
-        yield f"cells = table.columns[{args.groups!r}].tolist()"
-        yield "cells = ['' if cell is None else str(cell) for cell in cells]"
-        yield "groups = np.unique(cells, return_inverse=True)[1]"
-        if args.missing == "skip":
-            yield "groups = groups[complete]"
+def _fit(args: argparse.Namespace) -> Iterator[str]:
+    """Lines that fit to all rows, or to one of each voxel, and score all."""
+    rows, grouped = "", getattr(args, "groups", None) is not None
+    if getattr(args, "voxel", None) is not None:
+        rows = "[some]"
+        yield f"some = voxel_sample(X[:, :3], {args.voxel!r})"
+    yield f"detector.fit(X{rows}{f', groups=groups{rows}' * grouped})"
+    known = not rows and not getattr(args, "local", False)
+    if known:
+        yield "# Training rows have their scores; of more than 50,000 they are computed."
+        yield "known = detector.findings_.has_scores"
+    yield from _verdicts(args, "detector.scores_ if known else " * known)
 
 
-def _cloud(
-    args: argparse.Namespace, told: dict[str, Any], threshold: float | None
-) -> Iterator[str]:
-    if args.local:
-        yield from _local(args, told, threshold)
-        return
-    estimated = told.get("normals") == "estimated"
-    more = ["from piforest.clouds import estimate_normals"] if estimated else []
-    more += ["from piforest.clouds import voxel_sample"] if args.voxel is not None else []
-    yield from _imports(args, *more, *_table_imports(args))
-    yield from _reading(args, told["columns"][:3] if estimated else told["columns"])
-    yield from _complete(args)
-    if estimated:
-        yield f"X = np.column_stack([X, estimate_normals(X, viewpoint={told['viewpoint']!r})])"
-    yield from _custom(args)
-    grouped = args.groups is not None
-    yield from _detector(args, told, "grouped" if grouped else "mixed")
-    if args.voxel is None:
-        yield from _fit(args, threshold, ", groups=groups" if grouped else "")
-        return
-    yield f"some = voxel_sample(X[:, :3], {args.voxel!r})"
-    yield "detector.fit(X[some]" + (", groups=groups[some])" if grouped else ")")
-    chosen = args.threshold if threshold is None else threshold
-    if chosen is not None:
-        yield f"detector.set_threshold({chosen!r})"
-    yield "scores = detector.anomaly_score(X)"
+def _verdicts(args: argparse.Namespace, first: str = "") -> Iterator[str]:
+    if args.threshold not in (None, "auto"):
+        yield f"detector.set_threshold({args.threshold!r})"
+    yield f"scores = {first}detector.anomaly_score(X)"
     yield "anomalous = scores > detector.threshold_"
 
 
-def _local(
-    args: argparse.Namespace, told: dict[str, Any], threshold: float | None
-) -> Iterator[str]:
-    yield "from piforest import LocalPreferenceIsolationForest"
-    yield "from piforest.families import get_family"
-    yield from _table_imports(args)
-    yield ""
+def _at_threshold(args: argparse.Namespace) -> Iterator[str]:
+    if args.threshold is not None:
+        yield f"found = found.with_threshold({args.threshold!r})"
+
+
+# One function for each command.
+
+
+def _detect(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
+    yield from _imports(args, *_table_imports(args))
     yield from _reading(args, told["columns"])
-    yield from _complete(args)
+    yield from _detector(args, told)
+    yield from _fit(args)
+
+
+def _cloud(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
+    estimated = told.get("normals") == "estimated"
+    more = ["estimate_normals"] * estimated + ["voxel_sample"] * (args.voxel is not None)
+    clouds = [f"from piforest.clouds import {', '.join(more)}"] if more else []
+    if args.local:
+        yield from ("import numpy as np", "", "from piforest import LocalPreferenceIsolationForest")
+        yield from (*clouds, "from piforest.families import get_family", *_table_imports(args), "")
+    else:
+        yield from _imports(args, *clouds, *_table_imports(args))
+    yield from _reading(args, told["columns"][:3] if estimated else told["columns"])
+    if estimated:
+        yield f"X = np.column_stack([X, estimate_normals(X, viewpoint={told['viewpoint']!r})])"
+    yield from _local_detector(args, told) if args.local else _detector(args, told)
+    yield from _fit(args)
+
+
+def _local_detector(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
     window = "" if args.window is None else f", window={args.window!r}"
     yield (
         f"detector = LocalPreferenceIsolationForest({_families(told, args)}{window}, "
         f"coordinates=[0, 1, 2], sigma={args.sigma!r}, contamination={args.contamination!r}, "
         f"random_state={args.seed})"
     )
-    fitted = "X" if args.voxel is None else f"X[voxel_sample(X[:, :3], {args.voxel!r})]"
-    if args.voxel is not None:
-        yield "from piforest.clouds import voxel_sample"
-        yield ""
-    yield f"detector.fit({fitted})"
-    chosen = args.threshold if threshold is None else threshold
-    if chosen is not None:
-        yield f"detector.set_threshold({chosen!r})"
-    yield "scores = detector.anomaly_score(X)"
-    yield "anomalous = scores > detector.threshold_"
 
 
-def _matches(
-    args: argparse.Namespace, told: dict[str, Any], threshold: float | None
-) -> Iterator[str]:
-    files = [str(each) for each in args.inputs]
+def _matches(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
     if told.get("many"):
         yield "from piforest.vision.pairs import PairOptions, run_pairs"
         yield "from piforest.io.matches import open_matches"
         yield ""
-        yield f"file = open_matches({files[0]!r})"
+        yield f"file = open_matches({str(args.inputs[0])!r})"
         yield f"options = PairOptions({_arguments(told['options'])})"
         yield "results = list(run_pairs(file, file.pairs(), options, n_jobs=1))"
         yield "scores = [each.scores for each in results]"
         return
-    if len(files) == 2:
-        yield from _imports(args, "from piforest.vision import match_images, read_image")
-        yield f"images = [read_image(path) for path in {files!r}]"
-        yield (
-            f"found = match_images(*images, features={args.features or 'sift'!r}, "
-            f"ratio={args.ratio or 0.8!r}, mutual={not args.no_mutual!r})"
-        )
-        yield "X = found.X"
-    else:
-        yield from _imports(args, "from piforest.io.matches import only_pair, open_matches")
-        columns = f", columns={args.columns!r}" if args.columns else ""
-        yield f"file = open_matches({files[0]!r}{columns})"
-        yield f"X = file.read(only_pair(file, {args.pair!r})).X"
-    yield from _detector(args, told, "mixed")
-    yield from _fit(args, threshold)
+    if args.suggest:
+        yield "from piforest._random import Stream"
+        yield _matches_imports(args)
+        yield "from piforest.vision.filtering import propose_match_family"
+        yield ""
+        yield from _read_matches(args)
+        yield f"proposals = propose_match_family(X, Stream.from_random_state({args.seed}))"
+        yield "print(proposals)"
+        return
+    yield from _imports(args, _matches_imports(args))
+    yield from _read_matches(args)
+    yield from _detector(args, told)
+    yield from _fit(args)
 
 
-def _surface(
-    args: argparse.Namespace, told: dict[str, Any], threshold: float | None
-) -> Iterator[str]:
+def _surface(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
     yield "from piforest.families import get_family"
     yield "from piforest.surfaces import inspect_surface, read_map"
     yield ""
@@ -248,12 +251,11 @@ def _surface(
         f"sigma={args.sigma!r}, contamination={args.contamination!r}, zero='valid', "
         f"step={args.step or 'auto'!r}, min_area={args.min_area}, random_state={args.seed})"
     )
+    yield from _at_threshold(args)
     yield "scores, defects = found.scores, found.defects"
 
 
-def _series(
-    args: argparse.Namespace, told: dict[str, Any], threshold: float | None
-) -> Iterator[str]:
+def _series(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
     yield "from piforest.families import get_family"
     yield "from piforest.io.tables import read_table"
     yield "from piforest.io.tables.dates import dates_as_numbers"
@@ -271,40 +273,21 @@ def _series(
         f"false_alarm_rate={args.reference_alarms!r}, min_rows={args.min_rows}, "
         f"random_state={args.seed})"
     )
+    yield from _at_threshold(args)
     yield "scores, runs = found.scores, found.runs"
 
 
-def _score(
-    args: argparse.Namespace, told: dict[str, Any], threshold: float | None
-) -> Iterator[str]:
-    yield "import numpy as np"
-    yield ""
-    yield "from piforest import load"
-    yield from _table_imports(args)
-    yield ""
+def _score(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
+    yield from ("import numpy as np", "", "from piforest import load", *_table_imports(args), "")
     yield f"detector = load({str(args.model)!r})"
-    chosen = args.threshold if threshold is None else threshold
-    if chosen != "auto":
-        yield f"detector.set_threshold({chosen!r})"
     yield from _reading(args, told["columns"])
-    if args.missing == "skip":
-        yield "X = X[~np.isnan(X).any(axis=1)]"
-    yield "scores = detector.anomaly_score(X)"
-    yield "anomalous = scores > detector.threshold_"
+    yield from _verdicts(args)
 
 
-def _suggest(
-    args: argparse.Namespace, told: dict[str, Any], threshold: float | None
-) -> Iterator[str]:
-    yield "import numpy as np"
-    yield ""
-    yield "from piforest._random import Stream"
-    yield from _table_imports(args)
-    yield "from piforest.proposals.propose import propose"
-    yield ""
+def _suggest(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
+    yield from ("import numpy as np", "", "from piforest._random import Stream")
+    yield from (*_table_imports(args), "from piforest.proposals.propose import propose", "")
     yield from _reading(args, told["columns"])
-    if args.missing == "skip":
-        yield "X = X[~np.isnan(X).any(axis=1)]"
     yield f"stream = Stream.from_random_state({args.seed}).child('proposals')"
     yield f"proposals = propose(X, {told['columns']!r}, stream)"
     yield "print(proposals)"
