@@ -117,17 +117,17 @@ def _ends_among(R: Floats, N: Floats, structures: Sequence[Structure], d: int) -
     """(s,) where the points of d columns with the residuals R (n, s) are no longer denser than null
     rows with the residuals N.
 
-    Residuals of segments are bounded, so that there is no background far away, and those of segments
-    that were cut off or bent have heavy tails, which have no end in sigmas. Half of the null rows
-    are farther from all structures than the others; the points among them are random, and their
-    number tells how many of the nearer ones are.
+    Residuals of segments are bounded, so that there is no background far away, and those of
+    segments that were cut off or bent have heavy tails, which have no end in sigmas. Half of the
+    null rows are farther from all structures than the others; the points among them are random, and
+    their number tells how many of the nearer ones are.
     """
     if not structures:
         return np.empty(0)
     widths = np.array([each.half_width for each in structures])
     (near, at), (null_near, null_at) = (_nearest(each / widths) for each in (R, N))
-    middle = np.median(null_near)
-    rate = np.sum(near > middle) / max(1, np.sum(null_near > middle))
+    middle = float(np.median(null_near))
+    rate = float(np.sum(near > middle)) / max(1, int(np.sum(null_near > middle)))
     ends = np.empty(len(structures))
     for k, each in enumerate(structures):
         r, null = R[at == k, k], np.sort(N[null_at == k, k])
