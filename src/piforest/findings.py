@@ -19,9 +19,9 @@ from .labels import thresholds
 from .labels import votes as labels
 from .labels.calibration import Calibration
 from .models.membership import sample_membership
-from .protocols import Bools, Floats, Ints
+from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
-from .structures.boundaries import Boundaries
+from .structures.boundaries import Boundaries, own_null_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure, greedy_structures
 from .structures.pieces import Pieces, find_pieces
@@ -280,11 +280,14 @@ class Findings:
 
     def _anomalous(self, backend: Backend, rows: Floats, scores: Floats) -> tuple[Bools, float]:
         """Which rows are anomalous, and the share of random points on a structure."""
-        boundaries = Boundaries(self._dithered(), self._greedy or [])
+        pool, stream = self._dithered(), Stream(self.fitted.key).child("null")
+        own_null = own_null_rows(self._family, pool, stream.child("ends"))
+        boundaries = Boundaries(pool, self._greedy or [], own_null)
         ceiling, null_far = self.fitted.ceiling(), boundaries.far(self._null_points())
         covered = float(np.mean(~null_far))
-        if self._fills_box(boundaries, null_far):
-            # Random points are then like normal points, and comparing with them is meaningless.
+        if own_null is not None or self._fills_box(boundaries, null_far):
+            # The ends of structures follow from null rows; or these are like normal points, and
+            # comparing scores with theirs is meaningless.
             return boundaries.beyond(rows), covered
         null, far = np.minimum(self.null_scores(backend), ceiling), boundaries.far(rows)
         voted = labels.votes(np.minimum(scores, ceiling), null, far, null_far)
@@ -348,7 +351,11 @@ class Findings:
             counts.append(BandCounts(rows, models, table, points))
         return counts
 
-    def _null_points(self) -> Floats:
+    @property
+    def _family(self) -> ModelFamily:
         assert self.fitted.embedding is not None
-        family = self.fitted.embedding.models[0].family
-        return labels.null_points(self.fitted.points, family, Stream(self.fitted.key).child("null"))
+        return self.fitted.embedding.models[0].family
+
+    def _null_points(self) -> Floats:
+        stream = Stream(self.fitted.key).child("null")
+        return labels.null_points(self.fitted.points, self._family, stream)

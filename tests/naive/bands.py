@@ -9,8 +9,8 @@ def bands(R, own, widths, k, codimension, *, null=None, n_wide=0, floors=None):
     """sigma, and for each model its most striking width, the ratio there, and the gain.
 
     null (N, m): residuals of null rows, with which the first n_wide widths are compared, as shares
-    if these are all widths; or, with n_wide = 0, all of them, by twice their share. floors (m,): no
-    band is narrower.
+    if these are all widths; or, with n_wide = 0, all of them, besides the widest band. floors (m,):
+    no band is narrower.
     """
     found, ratios = [], np.zeros((R.shape[1], len(widths)))
     for j in range(R.shape[1]):
@@ -23,12 +23,12 @@ def bands(R, own, widths, k, codimension, *, null=None, n_wide=0, floors=None):
             elif b < n_wide:
                 ratios[j, b] = _two_counts(inside[b], len(R), null_inside, len(null))
             else:
-                expected = inside[first] * (w / widths[first]) ** codimension
-                if null is not None and n_wide == 0:
-                    expected = max(expected, 2 * len(R) * null_inside / len(null))
-                expected += 0.001
+                expected = inside[first] * (w / widths[first]) ** codimension + 0.001
                 if inside[b] > expected:
                     ratios[j, b] = inside[b] * np.log(inside[b] / expected) - inside[b] + expected
+                if null is not None and n_wide == 0:
+                    against = _two_counts(inside[b], len(R), null_inside, len(null))
+                    ratios[j, b] = min(ratios[j, b], against)
             if floors is not None and b > 0 and w < floors[j]:
                 ratios[j, b] = 0.0
         best = int(np.argmax(ratios[j]))

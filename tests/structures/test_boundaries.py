@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from piforest import PreferenceIsolationForest
+from piforest._random import Stream
 from piforest.datasets import make_lines
-from piforest.families import get_family
-from piforest.structures.boundaries import Boundaries, robust_sigma
+from piforest.families import get_family, null_rows
+from piforest.structures.boundaries import Boundaries, own_null_rows, robust_sigma
 from piforest.structures.greedy import Structure
 
 LINE = get_family("line")
@@ -123,3 +124,79 @@ def test_labels_are_stable_if_one_noisy_line_fills_the_data(noise, step):
             warnings.simplefilter("ignore", UserWarning)  # there may be no structure
             flagged = PreferenceIsolationForest("line", random_state=5).fit(X).labels_ == -1
         assert flagged[:n].mean() <= 0.03
+
+
+def towards(point, n, error, seed):
+    """Segments of 20 to 80 pixels that point to a point; error: of their ends, (n,)."""
+    rng = np.random.default_rng(seed)
+    middle, half = rng.uniform(0, 500, (n, 2)), rng.uniform(10, 40, (n, 1))
+    along = np.asarray(point) - middle
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    ends = half * along + np.column_stack([-along[:, 1], along[:, 0]]) * error(rng, n)[:, None]
+    return np.hstack([middle - ends, middle + ends])
+
+
+SEGMENT = get_family("vanishing_point")
+POINT = Structure(
+    SEGMENT, np.array([0.0, 0.0, 2000.0, 300.0, 1.0]), 1.0, 100.0, np.empty(0, np.int64), 0.5
+)
+
+
+def segments_with_tails(n_random):
+    """300 segments with residuals of 0.5 pixels, 30 with up to 5, and random ones."""
+    X = np.vstack([
+        towards([2000, 300], 300, lambda rng, n: rng.normal(0, 0.5, n), 0),
+        towards([2000, 300], 30, lambda rng, n: rng.uniform(0, 5, n), 1),
+        towards([0, 0], n_random, lambda rng, n: rng.normal(0, 0.5, n), 2),
+    ])  # fmt: skip
+    X[330:] = null_rows(SEGMENT, X[330:], n_random, Stream(1))
+    return X
+
+
+def test_segments_end_where_they_are_as_rare_as_rotated_ones():
+    few, many = segments_with_tails(10), segments_with_tails(2000)
+    ends = [
+        Boundaries(X, [POINT], own_null_rows(SEGMENT, X, Stream(0))).ends[0] for X in (few, many)
+    ]
+    # Among few random segments, those of the tail belong to the structure, beyond 4.5 sigmas.
+    assert 3.5 < ends[0] < 7
+    assert 1.0 <= ends[1] < 2.5
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**20])
+def test_ends_of_segments_scale_with_the_data(factor):
+    X = segments_with_tails(50)
+    null = own_null_rows(SEGMENT, X, Stream(0))
+    params, k = POINT.params * np.array([factor, factor, factor, factor, 1.0]), POINT.half_width
+    scaled = Structure(SEGMENT, params, k * factor, 100.0, POINT.members, POINT.sigma * factor)
+    plain = Boundaries(X, [POINT], null)
+    larger = Boundaries(X * factor, [scaled], null * factor)
+    assert np.array_equal(larger.ends, plain.ends * factor)
+
+
+def test_points_have_no_null_rows_of_their_own():
+    assert own_null_rows(LINE, along(0.1), Stream(0)) is None
+    assert Boundaries(along(0.1), [], along(0.1)).ends.shape == (0,)
+
+
+@pytest.mark.slow
+def test_rotated_segments_show_no_structure():
+    X = segments_with_tails(0)
+    for seed in range(5):
+        rotated = null_rows(SEGMENT, X, len(X), Stream(seed))
+        with pytest.warns(UserWarning, match="no structure of family 'vanishing_point'"):
+            detector = PreferenceIsolationForest("vanishing_point", random_state=seed).fit(rotated)
+        assert not detector.found_structure_
+        assert (detector.labels_ == 1).all()
+
+
+@pytest.mark.slow
+def test_segments_of_a_small_vanishing_point_are_found_and_tails_are_kept():
+    small = towards([250, -3000], 25, lambda rng, n: rng.normal(0, 0.5, n), 4)
+    X = np.vstack([segments_with_tails(30), small])
+    detector = PreferenceIsolationForest("vanishing_point", random_state=0).fit(X)
+    flagged = detector.labels_ == -1
+    assert len(detector.structures_) == 2
+    assert flagged[:330].mean() < 0.05
+    assert flagged[330:360].mean() > 0.7
+    assert flagged[360:].mean() < 0.2

@@ -30,9 +30,6 @@ N_NULL = 2000
 _MIN_EXPECTED = 0.001
 # Logarithms of counts below this are kept: at most 1 MB for each codimension.
 _TABULATED = 2**13
-# The count that null rows give is multiplied by this factor for families with their own null rows:
-# residuals that are bounded, such as those of segments, are denser near 0 by chance.
-_OWN_NULL_FACTOR = 2.0
 
 
 class Grid(NamedTuple):
@@ -88,21 +85,14 @@ class Ladder:
         if first and self.grid.n_wide == len(self.widths):
             ratios = binomial_ratios(inside, n, null_inside, len(self.null))  # type: ignore[arg-type]
             return without_narrowest(ratios, lowest)
-        if null_inside is not None and first == 0:
-            share = _OWN_NULL_FACTOR * n / len(self.null)  # type: ignore[arg-type]
-            ratios = ratios_above(inside, codimension, self.widths, share * null_inside)
-        else:
-            ratios = np.empty(inside.shape)
-            part = np.ascontiguousarray(inside[first:])
-            ratios[first:] = log_likelihood_ratios(part, codimension, self.widths[first:])
-        if first > 0:
-            wide = self.grid.n_wide
-            ratios[:wide] = two_sample_ratios(
-                inside[:wide],
-                n,
-                null_inside[:wide],
-                len(self.null),  # type: ignore[arg-type]
-            )
+        ratios = np.empty(inside.shape)
+        part = np.ascontiguousarray(inside[first:])
+        ratios[first:] = log_likelihood_ratios(part, codimension, self.widths[first:])
+        if null_inside is not None:
+            wide = self.grid.n_wide or len(self.widths)
+            null = two_sample_ratios(inside[:wide], n, null_inside[:wide], len(self.null))  # type: ignore[arg-type]
+            # A narrow band of a family with its own null rows is denser than both.
+            ratios[:wide] = null if first else np.minimum(ratios, null)
         return without_narrowest(ratios, lowest)
 
 
@@ -151,14 +141,6 @@ def _log_tables(codimension: int, n_widths: int, size: int) -> tuple[Floats, Flo
 
 
 _kept_tables = lru_cache(maxsize=32)(_log_tables)
-
-
-def ratios_above(inside: Any, codimension: int, widths: Floats, least: Floats) -> Floats:
-    """`log_likelihood_ratios`, where the expected number is at least `least` (w, m)."""
-    shares = (widths / widths[0]) ** codimension
-    expected = np.maximum(inside[0] * shares[:, None], least) + _MIN_EXPECTED
-    k = np.maximum(inside, 1)
-    return np.where(inside > expected, k * np.log(k / expected) - (k - expected), 0.0)
 
 
 def two_sample_ratios(inside: Any, n: int, null_inside: Any, n_null: int) -> Floats:

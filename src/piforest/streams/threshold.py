@@ -8,7 +8,7 @@ from .._random import Stream
 from ..labels import thresholds
 from ..labels import votes as labels
 from ..protocols import Floats, ModelFamily
-from ..structures.boundaries import Boundaries
+from ..structures.boundaries import Boundaries, own_null_rows
 from ..structures.greedy import Structure
 from .cells import Cells
 
@@ -33,14 +33,16 @@ def window_threshold(
     if not structures:
         return labels.NOTHING_FLAGGED
     null_rows = labels.null_points(X, family, stream)
-    boundaries, ceiling = Boundaries(X, structures), cells.ceiling()
+    own_null = own_null_rows(family, X, stream.child("ends"))
+    boundaries, ceiling = Boundaries(X, structures, own_null), cells.ceiling()
     far, null_far = boundaries.far(X), boundaries.far(null_rows)
     covered = float(np.mean(~null_far))
     null = np.sort(np.minimum(cells.scores(null_rows), ceiling))
     voted = labels.votes(np.minimum(scores, ceiling), null, far, null_far)
     anomalous, beyond = voted, boundaries.beyond(X)
-    if 3 * np.sum(voted & far) < (1 - covered) * np.sum(voted):
-        # Votes against rows that are nearly all on a structure contradict the structure.
+    if own_null is not None or 3 * np.sum(voted & far) < (1 - covered) * np.sum(voted):
+        # The ends of structures follow from null rows; or votes against rows that are nearly all
+        # on a structure contradict the structure.
         anomalous = beyond
     else:
         anomalous = labels.with_missed(voted, beyond)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..bands.ladder import WIDTHS
+from .._random import Stream
+from ..bands.ladder import N_NULL, WIDTHS
 from ..bands.noise import in_sigmas, robust_sigma
-from ..families import extent
+from ..families import extent, has_own_null, null_rows
 from ..models.heaps import fills_little, is_heap
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Floats, Ints, ModelFamily
 from .greedy import Structure
 
 # A structure ends between 2 and 4.5 of its sigmas, farther if its codimension is above 2.
@@ -27,10 +28,21 @@ _DENSER = 2.0
 _WIDER = 2.5
 
 
-class Boundaries:
-    """The structures of the points X that are no heaps, and where each of them ends."""
+def own_null_rows(family: ModelFamily, X: Floats, stream: Stream) -> Floats | None:
+    """The rows that the points X beside a structure are compared with, if the family has its own
+    null rows; None if these points themselves are the background."""
+    return null_rows(family, X, N_NULL, stream) if has_own_null(family) else None
 
-    def __init__(self, X: Floats, structures: Sequence[Structure]) -> None:
+
+class Boundaries:
+    """The structures of the points X that are no heaps, and where each of them ends.
+
+    null: see `own_null_rows`.
+    """
+
+    def __init__(
+        self, X: Floats, structures: Sequence[Structure], null: Floats | None = None
+    ) -> None:
         R = _residuals(X, structures)
         heaps = _heaps(X, R, structures)
         self.structures = [each for each, heap in zip(structures, heaps) if not heap]
@@ -38,10 +50,15 @@ class Boundaries:
         self.half_widths = np.array([each.half_width for each in self.structures])
         nearest = np.argmin(R / self.half_widths, axis=1) if self.structures else np.empty(0)
         room = _widest(self.structures, X)
-        self.ends = np.array([
-            _end(R[nearest == k, k], each, X.shape[1], room[k])
-            for k, each in enumerate(self.structures)
-        ])  # fmt: skip
+        if null is None:
+            self.ends = np.array([
+                _end(R[nearest == k, k], each, X.shape[1], room[k])
+                for k, each in enumerate(self.structures)
+            ])  # fmt: skip
+        else:
+            self.ends = _ends_among(
+                R, _residuals(null, self.structures), self.structures, X.shape[1]
+            )
         """(s,) the distance at which the points of each structure end"""
         self.wide = self.ends >= _WIDE / _FIRST * room / 4
         """(s,) which are too wide for a background beside them"""
@@ -94,6 +111,42 @@ def _end(r: Floats, structure: Structure, d: int, widest: float) -> float:
             break
         end = following
     return end
+
+
+def _ends_among(R: Floats, N: Floats, structures: Sequence[Structure], d: int) -> Floats:
+    """(s,) where the points of d columns with the residuals R (n, s) are no longer denser than null
+    rows with the residuals N.
+
+    Residuals of segments are bounded, so that there is no background far away, and those of
+    segments that were cut off or bent have heavy tails, which have no end in sigmas. Half of the
+    null rows are farther from all structures than the others; the points among them are random, and
+    their number tells how many of the nearer ones are.
+    """
+    if not structures:
+        return np.empty(0)
+    widths = np.array([each.half_width for each in structures])
+    (near, at), (null_near, null_at) = (_nearest(each / widths) for each in (R, N))
+    middle = float(np.median(null_near))
+    rate = float(np.sum(near > middle)) / max(1, int(np.sum(null_near > middle)))
+    ends = np.empty(len(structures))
+    for k, each in enumerate(structures):
+        r, null = R[at == k, k], np.sort(N[null_at == k, k])
+        c = each.family.codimension(d)
+        ends[k] = in_sigmas(_FIRST, c) * robust_sigma(r, each.half_width, c)
+        while ends[k] < middle * each.half_width:
+            following = ends[k] * _SHELL
+            shell = np.sum((r > ends[k]) & (r <= following))
+            low, high = np.searchsorted(null, [ends[k], following], side="right")
+            if shell == 0 or shell < _DENSER * rate * (high - low):
+                break
+            ends[k] = following
+    return ends
+
+
+def _nearest(relative: Floats) -> tuple[Floats, Ints]:
+    """The distances (n,) from the nearest structures, and which these are."""
+    at = np.argmin(relative, axis=1)
+    return relative[np.arange(len(at)), at], at
 
 
 def _heaps(X: Floats, R: Floats, structures: Sequence[Structure]) -> Bools:
