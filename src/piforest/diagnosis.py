@@ -277,7 +277,8 @@ def _about_widths(X: Floats, structures: Sequence[Structure]) -> Iterator[Findin
     """Structures with the narrowest or the widest half-width that is tried."""
     grids = [extent(each.family, X) * WIDE_WIDTHS for each in structures]
     narrow = sum(s.half_width <= grid.min() * _END for s, grid in zip(structures, grids))
-    wide = sum(s.half_width >= grid.max() / _END for s, grid in zip(structures, grids))
+    # Where sigma is measured without the ladder, half-widths may be larger.
+    wide = sum(1 / _END <= s.half_width / grid.max() <= _END for s, grid in zip(structures, grids))
     for count, which, how, advice in (
         (narrow, "narrowest", "smaller", "Look for rounded, repeated or exact values."),
         (wide, "widest", "larger", "Pass sigma if you know the noise."),

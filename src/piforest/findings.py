@@ -23,7 +23,8 @@ from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
 from .structures.boundaries import Boundaries, own_null_rows
 from .structures.description import column_names
-from .structures.greedy import REACH, BandCounts, Structure, greedy_structures
+from .structures.greedy import REACH, BandCounts, Structure
+from .structures.laws import law_structures
 from .structures.pieces import Pieces, find_pieces
 from .structures.roundness import is_shape_of_cloud
 from .structures.search import find_structures
@@ -157,7 +158,7 @@ class Findings:
         """Whether any structure is significant in the pool."""
         if self._greedy is None:
             families = self._band_counts(backend, tables)
-            self._greedy = greedy_structures(families, labels.NEAR)
+            self._greedy = law_structures(families, labels.NEAR)
             stream = Stream(self.fitted.key).child("round")
             if is_shape_of_cloud(families[0].X, self._greedy, labels.NEAR, stream):
                 self.expect_no_structure()
@@ -255,7 +256,8 @@ class Findings:
         fitted, families = self.fitted, self._band_counts(backend)
         threshold = self.automatic_threshold(backend) if fitted.has_null else np.inf
         stream = Stream(fitted.key).child("structures")
-        found = find_structures(families, fitted.pool_scores <= threshold, stream)
+        normal = fitted.pool_scores <= threshold
+        found = find_structures(families, normal, stream, self._greedy or [])
         rows, numbers, is_pool = self._represented()
         scores = fitted.pool_scores if is_pool else self.subset_scores(backend)
         # Of the rows as they are, not dithered: the same rule as for new rows.

@@ -46,6 +46,11 @@ def narrow_grid(family: ModelFamily, X: Floats) -> Grid:
     return Grid(np.asarray(extent(family, X) * WIDTHS))
 
 
+def is_noisy(grid: Grid) -> bool:
+    """Whether the noise is so large that bands of all widths are compared with null rows."""
+    return grid.n_wide == len(grid.widths)
+
+
 @dataclass(frozen=True, eq=False)
 class Ladder:
     """A grid of half-widths with the rows that counts are compared with."""
@@ -82,7 +87,7 @@ class Ladder:
         null_inside (w, m): the number of null rows.
         """
         first = max(self.grid.n_wide - 1, 0)
-        if first and self.grid.n_wide == len(self.widths):
+        if is_noisy(self.grid):
             ratios = binomial_ratios(inside, n, null_inside, len(self.null))  # type: ignore[arg-type]
             return without_narrowest(ratios, lowest)
         ratios = np.empty(inside.shape)

@@ -124,6 +124,12 @@ class _Law(Family):
         terms = np.stack([t[:, term].prod(axis=1) for term in _terms(f, self.degree)], axis=1)
         return np.asarray(params[2 * f] + terms @ params[2 * f + 1 :])
 
+    def parallel(self, params: Floats, distances: Floats, d: int) -> Floats:
+        """(m, p) one model (p,) of d columns, moved by these distances (m,) in the target."""
+        moved = np.tile(params, (len(distances), 1))
+        moved[:, 2 * (d - 1)] += distances
+        return moved
+
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """The graph of a function of one feature, or a net on that of two; nothing for more."""
         target, d = self._column % len(low), len(low)

@@ -32,7 +32,7 @@ from ..bands.evidence import (
     rough_sigma,
     strongly_disagrees,
 )
-from ..bands.ladder import Ladder
+from ..bands.ladder import Ladder, is_noisy
 from ..bands.measuring import Measuring
 from ..bands.resolution import DitherEffect, Resolution, find_resolution
 from ..engines import Backend
@@ -44,6 +44,7 @@ from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
 from ..sampling import resolve_sampler
 from .concentrating import with_concentrated
+from .laws import law_models
 from .explaining import ROWS, add_unexplained, drop_explained
 from .refinement import Steps, refine
 from .widths import choose_grid
@@ -285,9 +286,25 @@ class _Scaling:
         if given is not None:
             _warn_if_suspicious(given, bands[best], self.drawn[best])
         self.models = [self._scaled(models, each) for models, each in zip(self.drawn, bands)]
-        if parameters.steps and self._is_certain(best):
+        laws = self._laws(best)
+        if laws is not None:
+            self.models = laws
+            self._remeasure(keep, [part.scale for part in laws], [np.ones(len(part)) for part in laws])
+        elif parameters.steps and self._is_certain(best):
             self._refine(keep, explains)
         return self
+
+    def _laws(self, family: int) -> list[ModelSet] | None:
+        """Copies of the laws of a family with much noise, bounded; None if it is another case."""
+        steps, grid = self.parameters.steps, self.measuring[family].grid
+        whole = steps.refit and steps.select and self.parameters.scale == "adaptive"
+        if len(self.models) > 1 or not whole or not is_noisy(grid):
+            return None
+        found = law_models(
+            self.models[0], self.bands[0].ratio, self.rows[0].dithered, self.ladders[0], self.stream.child("laws"),
+            self.parameters.n_jobs,
+        )  # fmt: skip
+        return None if found is None else [found]
 
     def _is_certain(self, family: int) -> bool:
         """Whether the evidence for structures suffices to refine the models. Without a structure,
@@ -316,8 +333,11 @@ class _Scaling:
             )  # fmt: skip
         if explains:
             refined, factors = drop_explained(refined, factors, *self._measures, self.stream)
-        scales = [part.scale for part in refined]
         self.models = refined
+        self._remeasure(keep, [part.scale for part in refined], factors)
+
+    def _remeasure(self, keep: bool, scales: list[Floats], factors: list[Floats]) -> None:
+        """Measure refined models again, for their weights; their scales are these."""
         bands = self._measure(keep)
         scaled = [self._scaled(models, each) for models, each in zip(self.models, bands)]
         self.models = [

@@ -11,9 +11,10 @@ from ..bands.ladder import N_WIDE, WIDE_WIDTHS, WIDTHS, Grid, Ladder, ladder_of
 from ..bands.resolution import DitherEffect, levels_matter
 from ..families import extent
 from ..models.drawing import ModelSet
-from ..models.membership import sample_membership
+from ..models.membership import first_occurrences, sample_membership
 from ..protocols import Floats
 from ..structures.greedy import BandCounts, evidence_rows, greedy
+from ..structures.laws import law_of_all
 
 _ROWS, _MODELS = 1000, 1000
 # Wide bands must explain the data better by this factor: several neighbouring structures are also
@@ -50,6 +51,9 @@ def choose_grid(
     if narrow == 0:
         ladder = Ladder(against_null, ladder.null, ladder.effect)
         if _evidence(some, few, table._replace(ladder=ladder)) > 0:
+            return against_null
+        counted = first_occurrences(some, (), np.ones(len(some), np.bool_))
+        if law_of_all(models.family, some[counted]) is not None:
             return against_null
     return Grid(np.asarray(size * WIDTHS))
 

@@ -24,6 +24,7 @@ from .greedy import (
     members_of,
     significance_limit,
 )
+from .laws import is_wide, settled
 from .local_models import best_candidate, local_bands, refine
 from .unions import COVERED, evidence, tolerance, united
 
@@ -59,9 +60,13 @@ def rough_structures(families: Sequence[BandCounts], stream: Stream) -> list[Str
 
 
 def find_structures(
-    families: Sequence[BandCounts], normal: Bools, stream: Stream
+    families: Sequence[BandCounts],
+    normal: Bools,
+    stream: Stream,
+    known: Sequence[Structure] = (),
 ) -> list[Structure]:
-    """The structures of the `normal` points."""
+    """The structures of the `normal` points; known: those that are taken if none is found, since
+    the rows that are not normal were needed to see them."""
     X, raw = families[0].X, families[0].raw
     counted, limit = evidence_rows(families, normal), significance_limit(families)
     found = _best_start(families, counted, limit, stream.child("starts"), _THOROUGH)
@@ -69,16 +74,11 @@ def find_structures(
         found = refine(found, counted, limit, stream.child(step))
     found = _divided(found, counted, limit, stream.child("divide"))
     found = united(found, counted, limit, stream.child("unite"))
-    found = sorted((each for each in found if each.log_ratio > limit), key=lambda c: -c.log_ratio)
-    structures = [each.structure() for each in found[:MAX_STRUCTURES]]
+    found = [each for each in found if each.log_ratio > limit]
+    found = sorted(settled(found, counted), key=lambda c: -c.log_ratio)
+    structures = [each.structure() for each in found[:MAX_STRUCTURES]] or list(known)
     cells = members_of(X, normal, structures)
     return [each.with_noise(raw, np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
-
-
-def is_wide(bands: BandCounts) -> bool:
-    """Whether the half-widths were chosen for much noise: a wide band had more evidence than all
-    narrow ones, so that narrow bands within it are chance."""
-    return bands.ladder.grid.n_wide == len(bands.widths)
 
 
 def _best_start(

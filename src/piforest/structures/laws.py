@@ -1,0 +1,192 @@
+"""Structures with much noise: least squares in place of the band with the most evidence.
+
+Where bands are compared with null rows, those with the most evidence are too narrow, 1.2 sigmas in
+place of 2, and laws of tables too steep: null rows are farther from a steep law. Weighted least
+squares with a robust sigma have neither fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import f as f_distribution
+from scipy.stats import rankdata
+
+from .._random import Stream
+from ..bands.ladder import is_noisy
+from ..bands.noise import robust_sigma
+from ..families import layout_of
+from ..models.refit import normalisation
+from ..protocols import Bools, Floats, Ints, ModelFamily
+from .greedy import (
+    BandCounts,
+    Candidate,
+    Structure,
+    evidence_rows,
+    greedy,
+    relative_distances,
+)
+
+# Steps of weighted least squares, and the reach of their biweights in sigmas, with which they lose
+# 5 % of the efficiency for Gaussian noise.
+_STEPS, _REACH = 20, 4.685
+_SETTLED = 1e-4
+# The half-width of a structure in its sigmas.
+_HALF_WIDTH = 2.0
+# A law of all rows stands out if unrelated columns would show it with this probability, and if it
+# explains this share of the variance: a weaker trend may be certain, but it says little about rows.
+_CHANCE, _EXPLAINED = 1e-3, 0.25
+# Minimal samples to start from, and the factor by which the sigma from the best must be smaller.
+_STARTS, _MUCH_NARROWER = 100, 1.5
+_ROWS_EACH = 10
+# Robust sigmas of n residuals about a model of p rows are too small, on average by 1 + 5 / (n - p)
+# (Rousseeuw and Leroy, 1987).
+_FEW = 5.0
+
+
+def is_wide(bands: BandCounts) -> bool:
+    """Whether the half-widths were chosen for much noise: a wide band had more evidence than all
+    narrow ones, so that narrow bands within it are chance."""
+    return is_noisy(bands.ladder.grid)
+
+
+def law_structures(families: Sequence[BandCounts], reach: float) -> list[Structure]:
+    """Structures of all points without members: by greedy selection, and least squares where there
+    is much noise."""
+    counted = evidence_rows(families, np.ones(len(families[0].X), np.bool_))
+    found = settled(greedy(families, counted, reach), counted) or whole_law(families, counted)
+    return [each.structure() for each in found]
+
+
+def settled(found: Sequence[Candidate], counted: Bools) -> list[Candidate]:
+    """Each candidate with much noise as the least-squares model of the counted rows that are nearer
+    to it than to others, and two sigmas wide; others as they are."""
+    if not any(is_wide(each.bands) for each in found):
+        return list(found)
+    distances = relative_distances(found[0].bands.X, [each.structure() for each in found])
+    nearest = np.where(counted, np.argmin(distances, axis=1), -1)
+    return [_settled(each, np.flatnonzero(nearest == k)) for k, each in enumerate(found)]
+
+
+def _settled(candidate: Candidate, rows: Ints) -> Candidate:
+    bands = candidate.bands
+    if not is_wide(bands) or len(rows) <= bands.models.samples.shape[1]:
+        return candidate
+    X, codimension = bands.X[rows], bands.codimension
+    params, sigma = least_squares(
+        bands.family, candidate.params, X, candidate.half_width / 2, codimension
+    )
+    return candidate._replace(params=params, half_width=_HALF_WIDTH * sigma)
+
+
+def least_squares(
+    family: Any, params: Floats, X: Floats, sigma: float, codimension: int
+) -> tuple[Floats, float]:
+    """The parameters (p,) and the sigma of the least-squares model of the rows of X, with biweights
+    of a robust sigma, from a first model and sigma. They stay if the family has no such fit."""
+    frame = normalisation(family, X)
+    if not (hasattr(family, "lift") and hasattr(family, "refit") and (frame.scale > 0).all()):
+        return params, sigma
+    lifted, size = family.lift(frame.normalised(X)), family.sample_size(X.shape[1])
+    few = 1 + _FEW / max(len(X) - size, 1)
+    for _ in range(_STEPS):
+        r = family.residuals(X, params[None])[:, 0]
+        before, sigma = sigma, few * robust_sigma(r, _HALF_WIDTH * sigma, codimension)
+        if not sigma > 0:
+            return params, before
+        weights = np.maximum(1 - (r / (_REACH * sigma)) ** 2, 0.0) ** 2
+        if np.sum(weights > 0) <= size:
+            break
+        # Not BLAS, whose sums may depend on the number of threads.
+        S = np.einsum("ni,nj->ij", lifted * weights[:, None], lifted)
+        with np.errstate(all="ignore"):
+            theta, valid = family.refit(S[None], frame)
+        if not (valid.all() and np.isfinite(theta).all()):
+            break
+        params = np.asarray(theta[0])
+        if abs(sigma - before) <= _SETTLED * before:
+            break
+    return params, sigma
+
+
+def whole_law(families: Sequence[BandCounts], counted: Bools) -> list[Candidate]:
+    """The law of all counted rows of a table with much noise, if it stands out; else nothing.
+
+    It is one model, not the best of thousands, so that fewer rows and weaker laws suffice.
+    """
+    bands, rows = families[0], np.flatnonzero(counted)
+    if len(families) > 1 or not is_wide(bands) or _target(bands.family) is None:
+        return []
+    law = law_of_all(bands.family, bands.X[rows])
+    if law is None:
+        return []
+    return [Candidate(bands, law[0], _HALF_WIDTH * law[1], float(-np.log(_CHANCE)))]
+
+
+def law_of_all(family: Any, X: Floats) -> tuple[Floats, float] | None:
+    """The parameters (p,) and the sigma of the law of all rows of X, if it stands out.
+
+    It does if the F test of a regression between ranks says so, which single rows far away cannot
+    decide, and if it explains enough of the target.
+    """
+    (n, d), target = X.shape, _target(family)
+    if target is None or n < d + 3:
+        return None
+    if _rank_chance(X, target % d) > _CHANCE:
+        return None
+    y = X[:, target % d]
+    deviations = np.abs(y - np.median(y))
+    spread = robust_sigma(deviations, float(deviations.max()), 1)
+    law = _robust_law(family, X, spread)
+    explains = law is not None and law[1] ** 2 <= (1 - _EXPLAINED) * spread**2
+    return law if explains else None
+
+
+def _target(family: ModelFamily) -> int | None:
+    """The target column of a table; None for other families."""
+    layout = layout_of(family)
+    return layout.target if layout.kind == "table" else None
+
+
+def _robust_law(family: Any, X: Floats, spread: float) -> tuple[Floats, float] | None:
+    """Least squares, from all rows and from the minimal sample with the least median of residuals,
+    which must be much better: of few rows, some sample is near half by chance."""
+    size = family.sample_size(X.shape[1])
+    keys = Stream(0).child("whole law").generator().random((_STARTS, len(X)))
+    starts, valid = family.solve(X[np.argsort(keys, axis=1)[:, :size]])
+    everything = _least_squares_of_all(family, X)
+    if everything is None or not spread > 0:
+        return None
+    laws = [least_squares(family, everything, X, spread, 1)]
+    starts = starts[valid]
+    if len(starts) and len(X) >= _ROWS_EACH * size:
+        medians = np.median(family.residuals(X, starts), axis=0)
+        best = int(np.argmin(medians))
+        laws.append(least_squares(family, starts[best], X, 2 * float(medians[best]), 1))
+    return min(laws, key=lambda law: law[1] * (1.0 if law is laws[0] else _MUCH_NARROWER))
+
+
+def _least_squares_of_all(family: Any, X: Floats) -> Floats | None:
+    frame = normalisation(family, X)
+    lifted = family.lift(frame.normalised(X))
+    with np.errstate(all="ignore"):
+        theta, valid = family.refit(np.einsum("ni,nj->ij", lifted, lifted)[None], frame)
+    return np.asarray(theta[0]) if valid.all() and np.isfinite(theta).all() else None
+
+
+def _rank_chance(X: Floats, target: int) -> float:
+    """The p-value of the F test of a regression of the ranks of a column on those of the others."""
+    n, d = X.shape
+    ranks = rankdata(X, axis=0)
+    ranks -= ranks.mean(axis=0)
+    y, features = ranks[:, target], np.delete(ranks, target, axis=1)
+    fitted = features @ np.linalg.lstsq(features, y, rcond=None)[0]
+    total, rest = float(y @ y), float(np.sum((y - fitted) ** 2))
+    if not total > 0:
+        return 1.0
+    if rest <= 1e-12 * total:
+        return 0.0
+    F = (total - rest) / (d - 1) / (rest / (n - d))
+    return float(f_distribution.sf(F, d - 1, n - d))
