@@ -111,10 +111,11 @@ def representatives(models: Sequence[ModelSet], X: Floats, counts: Ints) -> Ints
     rows = X[:: -(-len(X) // n_rows)]
     equal = [part.with_weights(np.ones(len(part))) for part in models]
     products = _products(Preferences(equal, Gaussian()).rows_of(rows))
-    importance = counts * np.diag(products)
+    squares = np.diag(products).copy()
+    importance = counts * squares
     order = np.argsort(-importance, kind="stable")
     representative = np.empty(len(counts), np.int64)
-    merge_models(products, order, _SAME, representative)
+    merge_models(products, squares, order, _SAME, representative)
     return representative
 
 

@@ -98,3 +98,17 @@ def test_a_row_whose_hash_is_above_all_others_is_not_looked_up_beyond_the_end():
     assert (first[0], last[0]) == (0, 0)
     find_contents(bits[7:], hashes, bits, np.arange(9), first, last)
     assert (first[0], last[0]) == (7, 8)
+
+
+def test_matches_that_share_an_end_with_one_that_counts_do_not_count():
+    rng = np.random.default_rng(0)
+    X, among = rng.integers(0, 8, (60, 4)).astype(float), rng.random(60) < 0.8
+    views, expected, taken = ((0, 1), (2, 3)), np.zeros(60, bool), [set(), set()]
+    for row in np.flatnonzero(among):
+        ends = [tuple(X[row, list(view)]) for view in views]
+        if not any(end in used for end, used in zip(ends, taken)):
+            expected[row] = True
+            for end, used in zip(ends, taken):
+                used.add(end)
+    assert 5 < expected.sum() < among.sum()
+    assert np.array_equal(first_occurrences(X, views, among), expected)

@@ -141,3 +141,24 @@ def log_ratios(inside, shares, min_expected, logs, expected_logs, out):
             expected = float(widest) * shares[w] + min_expected
             ratio = k * (logs[k] - expected_logs[w, widest]) - (k - expected)
             out[w, j] = ratio if k > expected else 0.0
+
+
+@jit
+def best_ratios(counts, shares, min_expected, logs, expected_logs, best, ratios):
+    """best, ratios (w,): the first model with the largest of the `log_ratios` at each width, and
+    that ratio; 0 if none is positive. counts (w, m): the number of points in each band alone."""
+    n_widths = counts.shape[0]
+    for w in range(n_widths):
+        best[w], ratios[w] = 0, 0.0
+    for j in range(counts.shape[1]):
+        widest = np.uint64(0)
+        for w in range(n_widths):
+            widest += np.uint64(counts[w, j])
+        k = widest
+        for w in range(n_widths):
+            expected = float(widest) * shares[w] + min_expected
+            if k > expected:
+                ratio = k * (logs[k] - expected_logs[w, widest]) - (k - expected)
+                if ratio > ratios[w]:
+                    best[w], ratios[w] = j, ratio
+            k -= np.uint64(counts[w, j])

@@ -179,3 +179,18 @@ def exclude_outside(R, limit, U, V, low, size, b, cells):
                     c = c * b + cell_of(V[i, j], low[j, 1], size[j, 1], b)
                 if not cells[j, c]:
                     R[i, j] = math.inf
+
+
+@jit
+def first_of_each(ends, rows, taken, first):
+    """first[rows[e]] = True for the columns of ends (views, n) that share no end with a column
+    before it of which this is so. Ends are numbers below n; taken (views, n), zeroed, is
+    workspace."""
+    for e in range(ends.shape[1]):
+        free = True
+        for v in range(ends.shape[0]):
+            free &= not taken[v, ends[v, e]]
+        if free:
+            first[rows[e]] = True
+            for v in range(ends.shape[0]):
+                taken[v, ends[v, e]] = True

@@ -72,12 +72,12 @@ def add_products(indptr, columns, values, products):
 
 
 @jit
-def merge_models(products, order, least, representative):
+def merge_models(products, squares, order, least, representative):
     """representative (m,): the first model in `order` whose similarity exceeds `least`, or the
     model itself.
 
-    products (m, m): exact products of the preferences of the models; the similarity is Tanimoto's.
-    O(m^2).
+    products (m, m): exact products of the preferences of the models, squares (m,): their diagonal;
+    the similarity is Tanimoto's. O(m^2).
     """
     for j in range(representative.shape[0]):
         representative[j] = -1
@@ -89,5 +89,5 @@ def merge_models(products, order, least, representative):
         for k in range(order.shape[0]):
             if representative[k] < 0:
                 both = products[j, k]
-                if both > least * (products[j, j] + products[k, k] - both):
+                if both > least * (squares[j] + squares[k] - both):
                     representative[k] = j

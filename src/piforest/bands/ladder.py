@@ -73,6 +73,30 @@ class Ladder:
         # At least one width remains.
         return np.asarray(np.maximum(np.sum(self.widths[:, None] >= floors, axis=0), 1) - 1)
 
+    def best(
+        self,
+        counts: Any,
+        codimension: int,
+        n: int,
+        null_inside: Any = None,
+        lowest: Ints | None = None,
+    ) -> tuple[Ints, Floats]:
+        """(w,) the model with the largest of the `ratios` at each width, and that ratio.
+
+        counts (w, m): of the n points, those in each band alone, without those in narrower ones.
+        """
+        if null_inside is None and lowest is None:
+            # All at once: the search for structures asks for this some hundred times.
+            best, ratios = np.empty(len(counts), np.int64), np.empty(len(counts))
+            shares, logs, expected_logs = _tables(codimension, len(counts), n)
+            compiled.best_ratios(counts, shares, _MIN_EXPECTED, logs, expected_logs, best, ratios)
+            return best, ratios
+        inside = np.empty(counts.shape, np.int32)
+        compiled.within(counts, inside)
+        table = self.ratios(inside, codimension, n, null_inside, lowest)
+        best = np.argmax(table, axis=1)
+        return best, table[np.arange(len(best)), best]
+
     def ratios(
         self,
         inside: Any,
@@ -126,14 +150,17 @@ def log_likelihood_ratios(inside: Any, codimension: int, widths: Floats = WIDTHS
     expected number if the points of the widest band were distributed evenly.
     """
     ratios, largest = np.empty(inside.shape), int(inside[0].max(initial=0))
-    if largest < _TABULATED:
-        # One table for many calls: the search for structures asks for a few hundred ratios.
-        tables = _kept_tables(codimension, len(widths), 1 << largest.bit_length())
-    else:
-        tables = _log_tables(codimension, len(widths), largest + 1)
-    shares, logs, expected_logs = tables
+    shares, logs, expected_logs = _tables(codimension, len(widths), largest)
     compiled.log_ratios(inside, shares, _MIN_EXPECTED, logs, expected_logs, ratios)
     return ratios
+
+
+def _tables(codimension: int, n_widths: int, largest: int) -> tuple[Floats, Floats, Floats]:
+    """`_log_tables` for counts up to the largest."""
+    if largest < _TABULATED:
+        # One table for many calls: the search for structures asks for a few hundred ratios.
+        return _kept_tables(codimension, n_widths, 1 << largest.bit_length())
+    return _log_tables(codimension, n_widths, largest + 1)
 
 
 def _log_tables(codimension: int, n_widths: int, size: int) -> tuple[Floats, Floats, Floats]:

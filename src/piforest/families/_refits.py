@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._kernels.matrices import to_rank_two
 from ..protocols import Bools, Floats
 
 # An eigenvalue, or a determinant of normalised coordinates, counts as zero below this.
@@ -109,6 +110,14 @@ def dlt_homography(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
     return first, second, M, valid
 
 
+def of_rank_two(F: Floats) -> Floats:
+    """Remove the part of the smallest singular value of each F (m, 3, 3), in place; return the
+    singular values (m, 3), descending."""
+    values = np.empty((len(F), 3))
+    to_rank_two(F, *np.empty((2, 3, 3)), values)
+    return values
+
+
 def dlt_fundamental(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
     """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) in both views and matrices M (m, 3, 3),
     (x2 - c2)' M (x1 - c1) = 0, of rank 2, by the normalised eight-point algorithm."""
@@ -116,10 +125,8 @@ def dlt_fundamental(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
     values, vectors = np.linalg.eigh(products.reshape(-1, 9, 9))
     valid &= values[:, 1] > _ZERO
     # Coordinates of the first view come first in the lift, so this is the transpose.
-    U, D, V = np.linalg.svd(vectors[:, :, 0].reshape(-1, 3, 3).transpose(0, 2, 1))
-    valid &= D[:, 1] > _ZERO
-    D[:, 2] = 0.0
-    F = (U * D[:, None, :]) @ V
+    F = np.ascontiguousarray(vectors[:, :, 0].reshape(-1, 3, 3).transpose(0, 2, 1))
+    valid &= of_rank_two(F)[:, 1] > _ZERO
     return first, second, F * _diagonal(scale1)[:, None, :] * _diagonal(scale2)[:, :, None], valid
 
 

@@ -13,7 +13,7 @@ from .._validation import check_choice
 from ..protocols import Bools, Columns, Floats
 from ._family import IMAGES, Family, Scene
 from ._matches import lifted_matches, normalised, scales, shifts, with_centres
-from ._refits import Frame, dlt_fundamental
+from ._refits import Frame, dlt_fundamental, of_rank_two
 
 # The smallest pivot of the linear system, relative to the first. Below it the sample is
 # degenerate: a match occurs twice, or all matches lie on one plane, up to rounding errors.
@@ -68,10 +68,8 @@ class Fundamental(Family):
             _seven_points(frames, points, F, valid)
         else:
             _eight_points(frames, points, F, valid)
-            U, S, Vt = np.linalg.svd(F)
-            valid &= S[..., 1] > SINGULAR * S[..., 0]
-            S[..., 2] = 0
-            F = (U * S[..., None, :]) @ Vt
+            S = of_rank_two(F[:, 0])
+            valid[:, 0] &= S[:, 1] > SINGULAR * S[:, 0]
         F = F * (scales(frames, 1)[:, :, None] * scales(frames, 0)[:, None, :])[:, None]
         return with_centres(frames, F), valid
 

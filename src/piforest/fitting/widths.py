@@ -12,7 +12,7 @@ from ..bands.resolution import DitherEffect, levels_matter
 from ..families import extent
 from ..models.drawing import ModelSet
 from ..models.membership import first_occurrences, sample_membership
-from ..protocols import Floats
+from ..protocols import Bools, Floats
 from ..structures.greedy import BandCounts, evidence_rows, greedy
 from ..structures.laws import law_of_all
 
@@ -43,34 +43,36 @@ def choose_grid(
     ladder = ladder_of(models.family, some, grid, stream.child("null"), effect)
     table = full_band_table(some, few, sample_membership([few]), ladder, n_jobs)
     without = _without_wide(table)
-    wide, narrow = _evidence(some, few, table), _evidence(some, few, without)
+    counted = evidence_rows([BandCounts(some, few, table)], np.ones(len(some), np.bool_))
+    wide, narrow = _evidence(some, few, table, counted), _evidence(some, few, without, counted)
     # All widths compared with the same null rows: no width has an advantage.
     against_null = Grid(grid.widths, len(grid.widths))
-    if wide > _MUCH_BETTER * narrow and wide > _best_evidence(some, few, without):
+    if wide > _MUCH_BETTER * narrow and wide > _best_evidence(some, few, without, counted):
         return against_null
     if narrow == 0:
         ladder = Ladder(against_null, ladder.null, ladder.effect)
-        if _evidence(some, few, table._replace(ladder=ladder)) > 0:
+        if _evidence(some, few, table._replace(ladder=ladder), counted) > 0:
             return against_null
-        counted = first_occurrences(some, (), np.ones(len(some), np.bool_))
-        if law_of_all(models.family, some[counted]) is not None:
+        distinct = first_occurrences(some, (), np.ones(len(some), np.bool_))
+        if law_of_all(models.family, some[distinct]) is not None:
             return against_null
     return Grid(np.asarray(size * WIDTHS))
 
 
-def _evidence(X: Floats, models: ModelSet, table: BandTable, widest: float = np.inf) -> float:
-    """The log-likelihood ratio of all structures that greedy selection finds, with half-widths of
-    at most `widest`."""
-    bands = [BandCounts(X, models, table)]
-    counted = evidence_rows(bands, np.ones(len(X), np.bool_))
-    return sum(each.log_ratio for each in greedy(bands, counted, _REACH, widest=widest))
+def _evidence(
+    X: Floats, models: ModelSet, table: BandTable, counted: Bools, widest: float = np.inf
+) -> float:
+    """The log-likelihood ratio of all structures that greedy selection finds among the counted
+    rows, with half-widths of at most `widest`."""
+    found = greedy([BandCounts(X, models, table)], counted, _REACH, widest=widest)
+    return sum(each.log_ratio for each in found)
 
 
-def _best_evidence(X: Floats, models: ModelSet, table: BandTable) -> float:
+def _best_evidence(X: Floats, models: ModelSet, table: BandTable, counted: Bools) -> float:
     """The largest evidence of a selection with narrower and narrower bands: the first one may
     take a wide band around several structures, which has less evidence than all of them."""
     starts = table.ladder.widths[:_STARTS]
-    return max(_evidence(X, models, table, float(width)) for width in starts)
+    return max(_evidence(X, models, table, counted, float(width)) for width in starts)
 
 
 def _without_wide(table: BandTable) -> BandTable:

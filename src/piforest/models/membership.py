@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.preferences import find_contents
+from .._kernels.preferences import find_contents, first_of_each
 from .._random import mix
 from ..protocols import Bools, Floats, Ints
 from .drawing import ModelSet, sample_positions
@@ -91,13 +91,9 @@ def first_occurrences(X: Floats, views: Sequence[Sequence[int]], among: Bools) -
     if not views:
         first[rows[np.unique(_row_hashes(X[rows]), return_index=True)[1]]] = True
         return first
-    points = [_row_hashes(X[rows][:, list(view)]).tolist() for view in views]
-    taken: list[set[int]] = [set() for _ in views]
-    for row, *ends in zip(rows.tolist(), *points):
-        if not any(end in used for end, used in zip(ends, taken)):
-            first[row] = True
-            for end, used in zip(ends, taken):
-                used.add(end)
+    points = [_row_hashes(X[rows][:, list(view)]) for view in views]
+    ends = np.stack([np.unique(each, return_inverse=True)[1] for each in points])
+    first_of_each(ends, rows, np.zeros(ends.shape, np.bool_), first)
     return first
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from .drawing import ModelSet
 # The size of a block's table: small enough for the cache, large enough that threads seldom wait
 # for the interpreter lock.
 _TABLE_BYTES = 2560 * 1024
-_MAX_ROWS = 256
+_MAX_ROWS = 1024
+# Rows of a block for custom families.
+_CUSTOM_ROWS = 256
 
 
 def block_rows(models: Sequence[ModelSet]) -> int:
@@ -27,7 +30,7 @@ def block_rows(models: Sequence[ModelSet]) -> int:
     different sizes would be rounded differently. Built-in families do not depend on it.
     """
     if any(getattr(part.family, "slow_calls", False) for part in models):
-        return _MAX_ROWS
+        return _CUSTOM_ROWS
     m = sum(len(part.params) for part in models)
     return max(8, min(_MAX_ROWS, _TABLE_BYTES // (8 * m)))
 
@@ -42,7 +45,8 @@ def residual_blocks(
     n, size = len(X), block_rows(models)
     sizes = [len(part.params) for part in models]
     limits = np.full(sum(sizes), np.inf) if limits is None else limits
-    near = np.split(limits, np.cumsum(sizes)[:-1])
+    ends = list(accumulate(sizes))
+    near = [limits[end - size : end] for end, size in zip(ends, sizes)]
     stable = all(is_built_in(part.family) for part in models)
     for start in range(0, n, size):
         block = X[start : start + size]

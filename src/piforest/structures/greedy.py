@@ -64,6 +64,10 @@ class BandCounts:
             within(counts), self.codimension, n, self.null_inside, self.lowest
         )
 
+    def best(self, counts: Any, n: int) -> tuple[Ints, Floats]:
+        """(w,) the model with the largest of the `ratios` at each width, and that ratio."""
+        return self.ladder.best(counts, self.codimension, n, self.null_inside, self.lowest)
+
     def without(self, counts: Any, rows: Ints) -> Any:
         """The counts without these rows."""
         remaining = counts.copy()
@@ -182,11 +186,10 @@ def greedy(
 
 def _significant(bands: BandCounts, counts: Any, n: int, limit: float) -> Iterator[Candidate]:
     """The best model at each width, if it is significant."""
-    ratios = bands.ratios(counts, n)
-    for width, model in enumerate(np.argmax(ratios, axis=1)):
-        if ratios[width, model] > limit:
-            half_width, ratio = float(bands.widths[width]), float(ratios[width, model])
-            yield Candidate(bands, bands.models.params[model], half_width, ratio)
+    models, ratios = bands.best(counts, n)
+    for width in np.flatnonzero(ratios > limit).tolist():
+        half_width, ratio = float(bands.widths[width]), float(ratios[width])
+        yield Candidate(bands, bands.models.params[models[width]], half_width, ratio)
 
 
 def _within_reach(candidate: Candidate, active: Bools, reach: float) -> Ints:
@@ -208,12 +211,12 @@ def _bonus(
     removed = _within_reach(candidate, active, reach)
     n = int(active.sum()) - len(removed)
     remaining = [bands.without(current, removed) for bands, current in zip(families, counts)]
-    tables = [bands.ratios(current, n) for bands, current in zip(families, remaining)]
-    bands, ratios = max(zip(families, tables), key=lambda pair: float(pair[1].max()))
-    width, model = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
-    bins = bands.bins[removed, model]
+    found = [bands.best(current, n) for bands, current in zip(families, remaining)]
+    bands, (models, ratios) = max(zip(families, found), key=lambda pair: float(pair[1][1].max()))
+    width = int(np.argmax(ratios))
+    bins = bands.bins[removed, models[width]]
     same = np.mean((bins != NO_BAND) & (bins >= width)) > 0.5 if len(removed) else True
-    return 0.0 if same else max(0.0, float(ratios[width, model]) - limit)
+    return 0.0 if same else max(0.0, float(ratios[width]) - limit)
 
 
 def greedy_structures(families: Sequence[BandCounts], reach: float) -> list[Structure]:
