@@ -26,13 +26,16 @@ from .greedy import (
 )
 from .laws import is_wide, settled
 from .local_models import best_candidate, local_bands, refine
-from .unions import COVERED, evidence, tolerance, united
+from .unions import COVERED, LARGE_SAMPLE, evidence, tolerance, united
 
 _REFINEMENTS = 4
-# Models of neighbours that are drawn among the points of a structure.
-_LOCAL_MODELS = 1000
-# Starts: greedy selection with narrower and narrower bands.
-_STARTS = 8
+# Models of neighbours that are drawn among the points of a structure. Among all points there are
+# some for each of them, since more points have more structures, while their table of bands is no
+# larger than that of a full pool and the former number.
+_LOCAL_MODELS, _MODELS_EACH, _TABLE = 1000, 3, 1000 * 4096
+# Starts: greedy selection with narrower and narrower bands; those that are left after each
+# refinement of all that were.
+_STARTS, _LEFT = 8, (3, 1)
 # The parts of a divided structure are narrower than it by this factor.
 _NARROWER = 2.0
 
@@ -41,20 +44,24 @@ class _Effort(NamedTuple):
     """How much is tried for a start."""
 
     local_models: int
-    """models of neighbours that are drawn among the points"""
+    """models of neighbours that are drawn among the points, at least"""
+    models_each: int
+    """and for each of them"""
     look_ahead: bool
     step: int
     """of the narrower bands, every so many are tried"""
 
 
-_THOROUGH, _ROUGH = _Effort(_LOCAL_MODELS, True, 1), _Effort(500, False, 3)
+_THOROUGH = _Effort(_LOCAL_MODELS, _MODELS_EACH, look_ahead=True, step=1)
+_ROUGH = _Effort(500, 0, look_ahead=False, step=3)
 
 
 def rough_structures(families: Sequence[BandCounts], stream: Stream) -> list[Structure]:
     """The structures of all points, without members, from few starts and one refinement."""
     everything = np.ones(len(families[0].X), np.bool_)
     counted, limit = evidence_rows(families, everything), significance_limit(families)
-    found = _best_start(families, counted, limit, stream.child("starts"), _ROUGH)
+    starts = _starts(families, counted, stream.child("starts"), _ROUGH)
+    found = max(starts, key=lambda start: evidence(start, limit))
     found = refine(found, counted, limit, stream.child("refine"))
     return [each.structure() for each in found if each.log_ratio > limit]
 
@@ -69,7 +76,8 @@ def find_structures(
     the rows that are not normal were needed to see them."""
     X, raw = families[0].X, families[0].raw
     counted, limit = evidence_rows(families, normal), significance_limit(families)
-    found = _best_start(families, counted, limit, stream.child("starts"), _THOROUGH)
+    starts = _starts(families, counted, stream.child("starts"), _THOROUGH)
+    found = _best_start(starts, counted, limit, stream.child("left"))
     for step in range(_REFINEMENTS):
         found = refine(found, counted, limit, stream.child(step))
     found = _divided(found, counted, limit, stream.child("divide"))
@@ -82,19 +90,36 @@ def find_structures(
 
 
 def _best_start(
-    families: Sequence[BandCounts], counted: Bools, limit: float, stream: Stream, effort: _Effort
+    starts: list[list[Candidate]], counted: Bools, limit: float, stream: Stream
 ) -> list[Candidate]:
-    """The structures of greedy selection with the most evidence.
+    """The start that has the most evidence after refinements.
+
+    Models of minimal samples are noisy, so that narrow bands about them have little evidence. After
+    least squares the narrow bands of several structures have much more than a wide one. Models of
+    large minimal samples bend towards any points, and are compared as they are.
+    """
+    sizes = {each.bands.models.samples.shape[1] for start in starts for each in start}
+    for step, left in enumerate(_LEFT if len(starts) > 1 and max(sizes) < LARGE_SAMPLE else ()):
+        starts = [
+            refine(start, counted, limit, stream.child(step, i)) for i, start in enumerate(starts)
+        ]
+        starts = sorted(starts, key=lambda start: -evidence(start, limit))[:left]
+    return max(starts, key=lambda start: evidence(start, limit))
+
+
+def _starts(
+    families: Sequence[BandCounts], counted: Bools, stream: Stream, effort: _Effort
+) -> list[list[Candidate]]:
+    """The structures of several greedy selections.
 
     A wide band around several structures has more evidence than each of them, and less than all.
     Therefore the selection is repeated with bands that are narrower than the widest one it found,
     again with models of neighbours, and completed without that limit.
     """
     rows = np.flatnonzero(counted)
-    local = [
-        local_bands(bands, rows, effort.local_models, stream.child(i))
-        for i, bands in enumerate(families)
-    ]
+    most = min(effort.models_each * len(rows), _TABLE // max(1, len(rows)))
+    n_local = max(effort.local_models, most)
+    local = [local_bands(bands, rows, n_local, stream.child(i)) for i, bands in enumerate(families)]
     # The local models are measured on the counted rows alone, so the others are as well.
     every = [bands.of_rows(rows) for bands in families]
     every += [bands for bands in local if bands is not None]
@@ -107,9 +132,10 @@ def _best_start(
         narrow = greedy(every, active, REACH, widest=width)
         rest = active & ~_explained(every[0].X, narrow)
         starts.append(narrow + greedy(every, rest, REACH))
-    best = max(starts, key=lambda found: evidence(found, limit))
     whole = {id(bands.family): bands for bands in families}
-    return [each._replace(bands=whole[id(each.bands.family)]) for each in best]
+    return [
+        [each._replace(bands=whole[id(each.bands.family)]) for each in start] for start in starts
+    ]
 
 
 def _explained(X: Floats, found: Sequence[Candidate]) -> Bools:
