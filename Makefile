@@ -1,6 +1,11 @@
 # Everything starts from a machine that has only Python 3.11+, pip, make and git.
 PYTHON ?= python3
 BIN := .venv/bin
+# Without bytecode every worker of pytest compiles all tests again, which takes longer than to run a
+# third of them.
+unexport PYTHONDONTWRITEBYTECODE
+# A worker gets neighbouring tests, so that what a module's tests share is made once.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .PHONY: help demo setup setup-gpu quick test test-skipped lint docs docs-quick docs-serve bench bench-compare bench-peers clean
 
@@ -16,13 +21,13 @@ setup-gpu: .venv/.setup  ## PyTorch beside it, the CPU build where pip finds one
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 
 quick: .venv/.setup  ## run the tests that are not slow: an answer in a minute
-	$(BIN)/python -m pytest -n auto -q -m "not slow" --durations=5 tests
+	$(PYTEST) -q -m "not slow" --durations=5 tests
 
 test: .venv/.setup  ## run all tests
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
 
 test-skipped: .venv/.setup  ## run what the last `make test` skipped; without PIFOREST_DATA no data tests
-	$(BIN)/python -m pytest -n auto --no-skips $(if $(PIFOREST_DATA),,-m "not data") @.pytest_cache/d/skipped/tests.txt
+	$(PYTEST) --no-skips $(if $(PIFOREST_DATA),,-m "not data") @.pytest_cache/d/skipped/tests.txt
 
 lint: .venv/.setup  ## style, types, layers, docstrings, licences
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ run it on a machine that has more: PyTorch, Chromium, the research data.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -55,6 +56,11 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collecto
     if _TESTS in file_path.parents:
         collectors = [each for each in collectors if not isinstance(each, DoctestModule)]
     return collectors
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays: the garbage collector need not go through it again and again."""
+    gc.freeze()
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

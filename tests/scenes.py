@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from piforest.families import get_family, layout_of, list_families
@@ -153,8 +155,23 @@ def calibrated_matches(n=40, seed=0, t=(0.5, 0.2, 0.3)):
     return np.concatenate([points[:, :2] / points[:, 2:], moved[:, :2] / moved[:, 2:]], axis=1)
 
 
+@cache
+def _scene(name):
+    return get_family(name).scene.make(random_state=0)
+
+
+def scene(name):
+    """The scene of a family: rows, the structure of each. It is drawn once, and copied."""
+    return _scene(name).data.copy(), _scene(name).target.copy()
+
+
 def on_one_model(name, n=40, seed=0):
-    """Rows that lie on one model of the family."""
+    """Rows that lie on one model of the family. They are drawn once, and copied."""
+    return _on_one_model(name, n, seed).copy()
+
+
+@cache
+def _on_one_model(name, n, seed):
     return get_family(name).scene.on_one_model(n, seed)
 
 

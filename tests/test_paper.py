@@ -97,9 +97,9 @@ CASES = {
 def test_scores_are_those_of_the_papers_algorithms(case, kernel):
     name, X, sigma, m, pool_size = CASES[case]
     chance = Words(4, len(X), pool_size)
-    expected = paper.pif(X, FAMILIES[name], sigma, naive.PHI[kernel], m, 8, 32, 2, chance)
+    expected = paper.pif(X, FAMILIES[name], sigma, naive.PHI[kernel], m, 4, 32, 2, chance)
     detector = PreferenceIsolationForest.paper(
-        name, sigma=sigma, kernel=kernel, n_models=m, n_estimators=8, max_samples=32,
+        name, sigma=sigma, kernel=kernel, n_models=m, n_estimators=4, max_samples=32,
         pool_size=pool_size, random_state=4,
     ).fit(X)  # fmt: skip
     np.testing.assert_allclose(detector.scores_, expected, rtol=1e-13)

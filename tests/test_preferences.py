@@ -7,7 +7,7 @@ import pytest
 
 import naive
 from piforest import PreferenceEmbedding
-from piforest._kernels.preferences import collect_gaussian, fixed_point
+from piforest._kernels.preferences import collect_gaussian, exclude_outside, fixed_point
 from piforest._random import Stream
 from piforest._rows import sparse_rows, stack, stacked_csr
 from piforest.families import extent, get_family, list_families
@@ -295,3 +295,36 @@ def test_kernels_that_every_engine_can_compute():
     assert is_built_in_kernel("gaussian")
     assert is_built_in_kernel(Gaussian())
     assert not is_built_in_kernel(lambda r, sigma: np.exp(-r / sigma))
+
+
+def cell(u, low, size, b):
+    """The last of b cells whose start is not above u, else the first."""
+    starts = [k for k in range(b) if (u - low) / size * b >= k]
+    return max(starts, default=0)
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+def test_a_point_outside_the_cells_of_a_model_is_infinitely_far(axes):
+    rng, b, m = np.random.default_rng(0), 4, 3
+    low, size = rng.normal(size=(m, 2)), rng.uniform(1, 2, (m, 2))
+    if axes == 1:
+        size[:, 1] = np.inf
+    # Before the first cell, the start, the middle and the end of each, behind the last.
+    places = np.concatenate([[-7.0, -0.01], np.arange(0, 4.5, 0.5), [4.01, 9.0, np.nan]]) / b
+    u, v = np.meshgrid(places, places if axes == 2 else [0.5])
+    U, V = (low[:, k] + each.reshape(-1, 1) * size[:, k] for k, each in enumerate((u, v)))
+    if axes == 1:
+        V = U
+    cells = rng.uniform(size=(m, b**axes)) < 0.5
+    R, limit = rng.uniform(0, 1, U.shape), np.full(m, 0.7)
+    R[0] = limit
+    expected = R.copy()
+    for i, j in np.ndindex(R.shape):
+        c = cell(U[i, j], low[j, 0], size[j, 0], b)
+        if axes == 2:
+            c = c * b + cell(V[i, j], low[j, 1], size[j, 1], b)
+        if R[i, j] <= limit[j] and not cells[j, c]:
+            expected[i, j] = np.inf
+    exclude_outside(R, limit, U, V, low, size, b, cells)
+    assert np.isinf(expected).any()
+    np.testing.assert_array_equal(R, expected)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from piforest import PreferenceIsolationForest
-from piforest.datasets import make_motion_pair, make_plane_pair
+from piforest.datasets import make_motion_pair, make_plane_pair, stereo
 from piforest.families import get_family
 
 PAIRS = [make_plane_pair, make_motion_pair]
@@ -93,3 +93,12 @@ def test_bad_options_are_named(make):
         make(noise=-1)
     with pytest.raises(ValueError, match="sizes must be one number above 0"):
         make(2, sizes=[1, 2, 3])
+
+
+@pytest.mark.parametrize("make", PAIRS)
+def test_pixels_outside_the_window_of_a_patch_show_nothing_of_it(make, monkeypatch):
+    pair = make(3, random_state=2)
+    monkeypatch.setattr(stereo, "_window", lambda M: (slice(0, 480), slice(0, 640)))
+    whole = make(3, random_state=2)
+    np.testing.assert_array_equal(pair.images, whole.images)
+    np.testing.assert_array_equal(pair.data, whole.data)

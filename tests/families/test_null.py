@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
+import scenes
 from piforest._random import Stream
 from piforest.families import (
     LearnedFamily,
@@ -24,7 +25,7 @@ BY_KIND = {
 
 
 def scene_and_null(name, n=None, seed=3):
-    X = FAMILIES[name].scene.make(random_state=0).data
+    X, _ = scenes.scene(name)
     return X, null_rows(FAMILIES[name], X, len(X) if n is None else n, Stream(seed))
 
 
@@ -54,8 +55,7 @@ def test_any_number_of_null_rows_can_be_drawn(name, n):
 @pytest.mark.parametrize("name", list_families())
 def test_null_rows_have_no_structure(name):
     """Far fewer of them than of the scene's rows lie on the structures of the scene."""
-    scene = FAMILIES[name].scene.make(random_state=0)
-    X, truth = scene.data, scene.target
+    X, truth = scenes.scene(name)
     null = null_rows(FAMILIES[name], X, len(X), Stream(3))
     family, k = FAMILIES[name], FAMILIES[name].sample_size(X.shape[1])
     rng, near = np.random.default_rng(0), []

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import scenes
 from piforest.families import Family, extent, get_family, list_families, null_rows
 from piforest.families import marginal_rows as marginal
 from piforest.families.scaled import ScaledFamily, column_units, has_formula, units_of, unscaled
@@ -23,7 +24,7 @@ SCALABLE = [
 
 
 def scene(name):
-    X = get_family(name).scene.make(random_state=0).data[:120]
+    X = scenes.scene(name)[0][:120]
     units = tuple(np.resize(UNITS, X.shape[1]))
     return X, X * np.array(units), ScaledFamily(get_family(name), units)
 

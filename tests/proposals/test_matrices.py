@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ PAIRS = [
 ]  # fmt: skip
 
 
+@cache
 def one_structure(name):
     """The rows of one structure of the scene of a family, and the model of a sample of them."""
     scene = get_family(name).scene.make(random_state=1)

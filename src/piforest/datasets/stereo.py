@@ -142,25 +142,36 @@ def _pair(
 
 def _render(patches: list[_Patch]) -> tuple[NDArray[np.uint8], Floats]:
     """An image and the depth of each pixel."""
-    y, x = np.mgrid[:_HEIGHT, :_WIDTH]
-    pixels = np.stack([x.ravel(), y.ravel(), np.ones(x.size)])
-    depth = np.full(x.size, np.inf)
-    picture = np.full((x.size, 3), 30.0)
+    depth = np.full((_HEIGHT, _WIDTH), np.inf)
+    picture = np.full((_HEIGHT, _WIDTH, 3), 30.0)
     for patch in patches:
         # A point of the patch is M (u, v, 1), its depth times the homogeneous pixel.
         M = _CAMERA @ np.column_stack([patch.across, patch.down, patch.corner])
-        uvw = np.linalg.solve(M, pixels)
-        far = 1 / uvw[2]
-        u, v = uvw[0] * far, uvw[1] * far
-        shown = (far > 0) & (far < depth) & (np.abs(u - 0.5) <= 0.5) & (np.abs(v - 0.5) <= 0.5)
-        depth[shown] = far[shown]
+        window = _window(M)
+        y, x = np.mgrid[window]
+        u, v, near = np.linalg.solve(M, np.stack([x.ravel(), y.ravel(), np.ones(x.size)]))
+        far = 1 / near
+        u, v = u * far, v * far
+        in_front = (far > 0) & (far < depth[window].ravel())
+        shown = in_front & (np.abs(u - 0.5) <= 0.5) & (np.abs(v - 0.5) <= 0.5)
+        pixels = y.ravel()[shown], x.ravel()[shown]
+        depth[pixels] = far[shown]
         at = np.stack([v[shown], u[shown]]) * (_TEXTURE - 1)
         for channel in range(3):
-            picture[shown, channel] = scipy.ndimage.map_coordinates(
+            picture[*pixels, channel] = scipy.ndimage.map_coordinates(
                 patch.texture[:, :, channel], at, order=1
             )
-    image = np.clip(picture, 0, 255).astype(np.uint8).reshape(_HEIGHT, _WIDTH, 3)
-    return image, depth.reshape(_HEIGHT, _WIDTH)
+    return np.clip(picture, 0, 255).astype(np.uint8), depth
+
+
+def _window(M: Floats) -> tuple[slice, slice]:
+    """Rows and columns of the pixels between the corners of a patch, all of which lie in front of
+    the camera; a pixel wider, against rounding."""
+    corners = M @ np.array([[0, 1, 0, 1], [0, 0, 1, 1], [1, 1, 1, 1]])
+    ends = corners[:2] / corners[2]
+    left, top = np.maximum(0, np.floor(ends.min(axis=1)) - 1).astype(int)
+    right, bottom = np.maximum(0, np.ceil(ends.max(axis=1)) + 2).astype(int)
+    return slice(top, min(bottom, _HEIGHT)), slice(left, min(right, _WIDTH))
 
 
 def _matches(before: list[_Patch], after: list[_Patch], depths: Any, size: int, rng: Rng) -> Floats:
