@@ -111,7 +111,7 @@ def test_a_table_in_eight_steps(tab, studio, tmp_path):
     )
     assert widths == sorted(widths, reverse=True)
     assert widths[0] == 100
-    page.click(".proposal:has-text('circle')")
+    page.click(".proposal:has(.evidence):has-text('circle')")
     page.wait_for_selector("text=Chosen: circle")
     # 4 Run, 5 Result.
     run_to_result(page)
@@ -344,7 +344,8 @@ def test_a_table_with_dates_becomes_a_series_by_one_button(tab, tmp_path):
     page = tab()
     page.set_input_files("#picker", tmp_path / "pump.csv")
     page.click("text=Take it as the time")
-    page.wait_for_function("document.querySelector('[data-role=when]')?.value === 'time'")
+    page.wait_for_selector("#says:has-text('Take it as the time.')")
+    assert page.input_value("[data-role=when]") == "time"
     page.click("text=Next: family")
     run_to_result(page)
     assert page.input_value("#mode") == "series"
@@ -416,7 +417,7 @@ def test_every_step_is_reached_by_keyboard_alone(tab, studio):
     page = tab()
     page.wait_for_selector(".examples")
     page.focus("body")
-    for _ in range(12):
+    for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.dataset.example") == "circles":
             break
