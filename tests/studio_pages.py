@@ -16,17 +16,23 @@ from piforest.datasets import make_circles, make_lines
 WAIT = 120_000  # ms; a loaded machine is slow, and a test that passes never waits so long
 
 
-@contextmanager
-def running_studio(home, folder, *options):
-    """The address of a Studio, with its token."""
-    command = [sys.executable, "-m", "piforest", "studio", "--no-browser", "--port=0",
+def start_studio(home, folder, *options, port=0):
+    """The process of a Studio and its address, with its token."""
+    command = [sys.executable, "-m", "piforest", "studio", "--no-browser", f"--port={port}",
                f"--home={home}", f"--folder={folder}", *options]  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     child = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
     )
+    return child, _address(child)
+
+
+@contextmanager
+def running_studio(home, folder, *options):
+    """The address of a Studio, with its token."""
+    child, address = start_studio(home, folder, *options)
     try:
-        yield _address(child)
+        yield address
     finally:
         child.terminate()
         child.communicate(timeout=60)

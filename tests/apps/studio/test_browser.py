@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import csv
 import re
+import signal
 import subprocess
 import sys
 import zipfile
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from studio_pages import (
     run_to_result,
     running_studio,
     set_threshold,
+    start_studio,
     write_circle,
     write_lines,
 )
@@ -108,7 +111,7 @@ def test_a_table_in_eight_steps(tab, studio, tmp_path):
     )
     assert widths == sorted(widths, reverse=True)
     assert widths[0] == 100
-    page.click(".proposal:has-text('circle')")
+    page.click(".proposal:has(.evidence):has-text('circle')")
     page.wait_for_selector("text=Chosen: circle")
     # 4 Run, 5 Result.
     run_to_result(page)
@@ -170,7 +173,7 @@ def _compare(page, before):
 def _score_another(page, folder):
     write_circle(folder / "next.csv", 3)
     page.click("nav >> text=Score new files")
-    page.click("text=Or a file by its path")
+    page.click("text=Or a file by its path, or a whole folder")
     page.click(f".link:has-text('{folder.name}')")
     page.click(".link:has-text('next.csv')")
     page.wait_for_selector("#headline:has-text('by model.pif')")
@@ -234,7 +237,8 @@ def test_an_image_pair_shows_keypoints_then_matches_over_both_images(tab, studio
     assert page.locator("figcaption").count() == 2
     assert "keypoints" in page.inner_text("figcaption >> nth=0")
     page.click("text=Next: family")
-    page.wait_for_selector("[data-family=homography]:checked")
+    page.wait_for_selector("text=The one with the most evidence: homography")
+    assert page.locator("[data-family=vanishing_point], [data-family=rigid]").count() == 0
     run_to_result(page)
     assert page.input_value("#mode") == "matches"
     assert "matches follow no homography" in page.inner_text("#headline")
@@ -264,6 +268,88 @@ def test_a_run_is_cancelled_reloaded_and_seen_in_two_tabs(tab, studio, tmp_path)
     for each in (page, second):
         each.wait_for_selector("text=The run was cancelled")
         assert each.is_visible("text=Run again")
+
+
+def test_a_page_goes_on_after_the_server_was_killed_in_the_middle_of_a_run(browser, tmp_path):
+    """The worker lives on, the next server finds it, and the page shows its result."""
+    with _restarted(browser, tmp_path, signal.SIGKILL) as page:
+        page.wait_for_selector("text=Studio answers again.")
+        page.wait_for_selector("#headline:has-text('follow no line')")
+
+
+def test_a_run_that_ended_with_the_server_is_said_to_be_lost_and_runs_again(browser, tmp_path):
+    with _restarted(browser, tmp_path, signal.SIGINT) as page:
+        page.wait_for_selector("[role=alert]:has-text('Studio ended during this run')")
+        page.click("text=Run again")
+        page.wait_for_selector("#headline:has-text('follow no line')")
+
+
+@contextmanager
+def _restarted(browser, tmp_path, number):
+    """A page on a run whose server gets a signal, and is started again at the same address."""
+    playwright_and_chromium()
+    write_lines(tmp_path / "long.csv", 60_000)
+    child, address = start_studio(tmp_path / "home", tmp_path)
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        go(page, address, "")
+        page.set_input_files("#picker", tmp_path / "long.csv")
+        page.wait_for_selector("text=Next: family")
+        choose_by_hand(page, "line")
+        page.click("#run")
+        page.wait_for_selector(".stages li >> nth=1")
+        child.send_signal(number)
+        child.communicate(timeout=60)
+        page.wait_for_selector("text=Studio does not answer. This page tries again")
+        port = int(re.search(r":(\d+)/", address)[1])
+        child, again = start_studio(tmp_path / "home", tmp_path, port=port)
+        assert again == address, "the token is kept, so that the page may go on"
+        yield page
+    finally:
+        context.close()
+        child.terminate()
+        child.communicate(timeout=60)
+
+
+def test_a_depth_map_and_its_defects_follow_the_slider(tab, studio, tmp_path):
+    rng = np.random.default_rng(0)
+    values = 0.1 * np.mgrid[:40, :50][1] + rng.normal(0, 0.05, (40, 50))
+    values[10:18, 15:25] += 3
+    np.save(tmp_path / "depth.npy", values)
+    page = tab()
+    page.set_input_files("#picker", tmp_path / "depth.npy")
+    page.wait_for_selector("figcaption:has-text('50 × 40 pixels')")
+    assert page.input_value("#kind") == "map", "an array of the size of an image is a map"
+    page.click("text=Next: family")
+    run_to_result(page)
+    before = page.inner_text("#headline")
+    set_threshold(page, 5)
+    page.wait_for_selector("#headline:has-text('0 defects: 0 pixels')")
+    assert page.is_visible("text=Nothing is off the smooth surface.")
+    page.click("#back")
+    page.wait_for_selector(f"#headline:has-text('{before}')")
+
+
+def test_a_table_with_dates_becomes_a_series_by_one_button(tab, tmp_path):
+    rng = np.random.default_rng(0)
+    load = np.sin(np.arange(300) / 20)
+    rows = [
+        f"2024-01-01T{k // 60:02d}:{k % 60:02d}:00,{a + rng.normal(0, 0.01):.4f},"
+        f"{2 * a + rng.normal(0, 0.01) + 3 * (150 <= k < 160):.4f}"
+        for k, a in enumerate(load)
+    ]
+    (tmp_path / "pump.csv").write_text("\n".join(["when,a,b", *rows, ""]))
+    page = tab()
+    page.set_input_files("#picker", tmp_path / "pump.csv")
+    page.click("text=Take it as the time")
+    page.wait_for_selector("#says:has-text('Take it as the time.')")
+    assert page.input_value("[data-role=when]") == "time"
+    page.click("text=Next: family")
+    run_to_result(page)
+    assert page.input_value("#mode") == "series"
+    assert "1 anomalous stretch: 10 of 300 rows" in page.inner_text("#headline")
 
 
 def test_what_is_no_file_of_a_known_kind_is_refused_in_words(tab, tmp_path):
@@ -331,7 +417,7 @@ def test_every_step_is_reached_by_keyboard_alone(tab, studio):
     page = tab()
     page.wait_for_selector(".examples")
     page.focus("body")
-    for _ in range(12):
+    for _ in range(60):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.dataset.example") == "circles":
             break

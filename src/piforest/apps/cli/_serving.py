@@ -1,15 +1,20 @@
-"""Shared by `serve` and `studio`: the address to listen on."""
+"""Shared by `serve` and `studio`: the address to listen on, the token, and the server."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import secrets
 from typing import Any
+
+from ._options import UsageError
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def add_address(parser: argparse.ArgumentParser, port: int) -> None:
-    """Add the options of the address; port: the default."""
+def add_serving(parser: argparse.ArgumentParser, port: int, token: str) -> Any:
+    """Add the options of the address and the token; port, token: the defaults, the latter in
+    words. Returns the group of the token."""
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS",
         help="the address to listen on; 0.0.0.0 for all networks (default: %(default)s)",
@@ -22,6 +27,42 @@ def add_address(parser: argparse.ArgumentParser, port: int) -> None:
         "--allow-host", action="append", default=[], metavar="NAME",
         help="a further name that requests may address the server by; may be repeated",
     )  # fmt: skip
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--token", default=os.environ.get("PIFOREST_TOKEN"), metavar="TEXT",
+        help=f"what every request has to carry (default: $PIFOREST_TOKEN, or {token})",
+    )  # fmt: skip
+    return group
+
+
+def given_token(args: argparse.Namespace) -> str | None:
+    """The token of the options or the environment, if there is one."""
+    if args.token == "":
+        raise UsageError("--token must not be empty.")
+    found: str | None = args.token
+    return found
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(24)
+
+
+def missing(command: str, error: ImportError) -> ImportError:
+    """What to install, if a package of the server is missing."""
+    return ImportError(
+        f"piforest {command} needs {error.name}; install it with pip install 'piforest[{command}]'"
+    )
+
+
+def answer_requests(app: Any, listening: Any, **options: Any) -> None:
+    """Serve an application until Ctrl-C."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, lifespan="off", **options
+    )
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> Any:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-import secrets
 
-from ._options import UsageError, count, file, jobs
+from ._options import count, file, jobs
 from ._output import Output
-from ._serving import add_address, allowed_hosts, listen, shown_address
+from ._serving import (
+    add_serving,
+    allowed_hosts,
+    answer_requests,
+    given_token,
+    listen,
+    missing,
+    new_token,
+    shown_address,
+)
 
 HELP = "score rows over HTTP with a saved model"
 DESCRIPTION = (
@@ -20,12 +28,7 @@ DESCRIPTION = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=file, metavar="MODEL", help="the model, a .pif file")
-    add_address(parser, 8000)
-    token = parser.add_mutually_exclusive_group()
-    token.add_argument(
-        "--token", default=os.environ.get("PIFOREST_TOKEN"), metavar="TEXT",
-        help="what every request has to carry (default: $PIFOREST_TOKEN, or a random one)",
-    )  # fmt: skip
+    token = add_serving(parser, 8000, "a random one")
     token.add_argument("--no-token", action="store_true", help="answer everyone who can connect")
     parser.add_argument(
         "--max-rows", type=count, default=100_000, metavar="N",
@@ -39,26 +42,21 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=jobs, default=1, metavar="N",
         help="threads of one request; does not change results (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from ..server.app import make_app
     except ImportError as error:
-        raise ImportError(
-            f"piforest serve needs {error.name}; install it with pip install 'piforest[serve]'"
-        ) from error
+        raise missing("serve", error) from error
     from ...estimators import load
     from ..server.limits import Limits
 
-    if args.token == "":
-        raise UsageError("--token must not be empty; --no-token asks for none.")
+    token = None if args.no_token else given_token(args) or new_token()
     detector = load(args.model)
     detector.n_jobs = args.jobs
-    token = None if args.no_token else args.token or secrets.token_urlsafe(24)
     limits = Limits(token, allowed_hosts(args), args.max_rows, args.max_bytes)
     app = make_app(detector, args.model.name, limits, concurrent=os.cpu_count() or 1)
     listening = listen(args.host, args.port)
@@ -68,8 +66,5 @@ def run(args: argparse.Namespace, output: Output) -> int:
         output.say(f"address     {shown_address(args.host, port, token)}")
         if token is None:
             output.warn("there is no token: whoever can connect can score.")
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, lifespan="off"
-        )
-        uvicorn.Server(config).run(sockets=[listening])
+        answer_requests(app, listening)
     return 0

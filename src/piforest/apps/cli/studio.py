@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
-import secrets
 import sys
 from pathlib import Path
 
 from ._options import UsageError, count, folder, positive
 from ._output import Output
-from ._serving import add_address, allowed_hosts, listen, shown_address
+from ._serving import (
+    add_serving,
+    allowed_hosts,
+    answer_requests,
+    given_token,
+    listen,
+    missing,
+    new_token,
+    shown_address,
+)
 
 HELP = "open the page: files in, anomalies out, in the browser"
 DESCRIPTION = (
@@ -26,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address and open nothing"
     )
-    add_address(parser, 8765)
+    add_serving(parser, 8765, "one that is kept with the projects")
     parser.add_argument(
         "--folder", type=folder, action="append", metavar="DIR",
         help="a folder whose files the page may read by path; may be repeated (default: the "
@@ -62,26 +70,24 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--workers", type=count, default=2, metavar="N",
         help="jobs that run at the same time (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from ..studio.app import open_studio
     except ImportError as error:
-        raise ImportError(
-            f"piforest studio needs {error.name}; install it with pip install 'piforest[studio]'"
-        ) from error
+        raise missing("studio", error) from error
     from ..studio.jobs import JobLimits
     from ..studio.studio import Options
 
-    token = secrets.token_urlsafe(24)
+    home = _home(args.home)
+    token = given_token(args) or _kept_token(home)
     with listen(args.host, args.port) as listening:
         port = listening.getsockname()[1]
         options = Options(
-            home=_home(args.home),
+            home=home,
             folders=_folders(args.folder),
             max_upload=int(args.max_upload * 1e6),
             max_home=int(args.max_home * 1e6),
@@ -99,12 +105,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
             import webbrowser
 
             webbrowser.open(address)
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, lifespan="off",
-            timeout_graceful_shutdown=2,
-        )  # fmt: skip
         try:
-            uvicorn.Server(config).run(sockets=[listening])
+            answer_requests(app, listening, timeout_graceful_shutdown=2)
         finally:
             studio.close()
     return 0
@@ -116,6 +118,23 @@ def _folders(given: list[Path] | None) -> list[Path]:
         if not each.is_dir():
             raise UsageError(f"--folder: there is no folder {each}.")
     return found
+
+
+def _kept_token(home: Path) -> str:
+    """The token of the last start, so that a page that is open goes on after a restart."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = home / "token"
+    try:
+        kept = path.read_text().strip()
+        if len(kept) >= 32 and (os.name == "nt" or not path.stat().st_mode & 0o077):
+            return kept
+    except (OSError, ValueError):
+        pass
+    made = new_token()
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(made)
+    return made
 
 
 def _home(given: Path | None) -> Path:

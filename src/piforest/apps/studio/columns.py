@@ -38,7 +38,7 @@ def describe(path: str, kind: str, roles: dict[str, str]) -> dict[str, Any]:
         "looked_at": len(table),
         "columns": described,
         "preview": [[_cell(table, name, k) for name in names] for k in range(_shown(table))],
-        "findings": [*problem, *_findings(whole, described, ended)],
+        "findings": [*problem, *_findings(whole, described, ended, kind)],
     }
 
 
@@ -134,13 +134,51 @@ def _role(
     return "ignore", reasons.get(name, "not used")
 
 
+def _units(used: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    ranges = {each["name"]: each["high"] - each["low"] for each in used if each["high"] is not None}
+    wide = max(ranges, key=ranges.__getitem__, default="")
+    narrow = min((n for n in ranges if ranges[n] > 0), key=ranges.__getitem__, default="")
+    if not (wide and narrow and ranges[wide] > _FACTOR * ranges[narrow]):
+        return []
+    return [{
+        "code": "units_differ",
+        "text": f"{wide} varies {ranges[wide] / ranges[narrow]:,.0f} times as much as {narrow}.",
+        "way_out": "If their units differ, scale the columns.",
+        "action": {"label": "Scale columns", "settings": {"scale_columns": True}},
+    }]  # fmt: skip
+
+
+def _times(table: Table, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A column that rises from row to row and is a date, or is called a time."""
+    from ...io.tables.dates import dates_as_numbers
+
+    for each in columns:
+        if each["type"] != "date" and each["name"].lower() not in _TIMES:
+            continue
+        numbers = _numbers(dates_as_numbers(table.select([each["name"]]), "seconds"), each["name"])
+        if numbers is None or len(numbers) < _LEAST_TIMES or not (np.diff(numbers) > 0).all():
+            continue
+        roles = {other["name"]: other["role"] for other in columns} | {each["name"]: "time"}
+        return [{
+            "code": "times", "text": f"{each['name']} rises from row to row, as times do.",
+            "way_out": "If the rows are a series, each is judged with those around it.",
+            "action": {"label": "Take it as the time", "settings": {"roles": roles}},
+        }]  # fmt: skip
+    return []
+
+
+# Fewer rows may rise by chance.
+_LEAST_TIMES = 20
 _TIMES = ("time", "t", "date", "datetime", "timestamp", "seconds", "minutes", "hours", "days")
 
 
-def _findings(table: Table, columns: list[dict[str, Any]], ended: bool) -> list[dict[str, Any]]:
-    """What to know before a run: missing numbers, units, rounding, columns that are not shown."""
+def _findings(
+    table: Table, columns: list[dict[str, Any]], ended: bool, kind: str
+) -> list[dict[str, Any]]:
+    """What to know before a run: times, missing numbers, units, rounding, what is not shown."""
     used = [each for each in columns if each["role"] in ("coordinate", "target")]
-    found = []
+    roles = {each["role"] for each in columns}
+    found = _times(table, columns) if kind == "table" and "time" not in roles else []
     lacking = [each["name"] for each in used if each["missing"]]
     if lacking:
         found.append({
@@ -148,15 +186,17 @@ def _findings(table: Table, columns: list[dict[str, Any]], ended: bool) -> list[
             "way_out": "Skip such rows: they stay in the output without a score.",
             "action": {"label": "Skip rows that lack a number", "settings": {"missing": "skip"}},
         })  # fmt: skip
-    ranges = {each["name"]: each["high"] - each["low"] for each in used if each["high"] is not None}
-    wide = max(ranges, key=ranges.__getitem__, default="")
-    narrow = min((n for n in ranges if ranges[n] > 0), key=ranges.__getitem__, default="")
-    if wide and narrow and ranges[wide] > _FACTOR * ranges[narrow]:
+    # The distance to a law is in the unit of its target, and a series scales its channels itself.
+    if kind in ("table", "scan") and not roles & {"target", "time"}:
+        found += _units(used)
+    flags = [each["name"] for each in used if each["distinct"] == 2 and ended]
+    if flags and len(flags) < len(used):
+        roles_now = {each["name"]: each["role"] for each in columns}
         found.append({
-            "code": "units_differ",
-            "text": f"{wide} varies {ranges[wide] / ranges[narrow]:.3g} times as much as {narrow}.",
-            "way_out": "If their units differ, scale the columns.",
-            "action": {"label": "Scale columns", "settings": {"scale_columns": True}},
+            "code": "two_values", "text": f"Only two values are in {', '.join(flags[:4])}.",
+            "way_out": "A label is no measurement: leave it out if it is one.",
+            "action": {"label": "Leave out",
+                       "settings": {"roles": roles_now | dict.fromkeys(flags, "ignore")}},
         })  # fmt: skip
     rounded = [f"{each['name']} to {each['step']:.3g}" for each in used if each["step"]]
     if rounded:

@@ -141,12 +141,12 @@ EXAMPLES: dict[str, Example] = {
         "Two planes were photographed from two places; features that were matched wrongly move "
         "with neither.",
         "matches", "image", (("left.png", _photograph(0)), ("right.png", _photograph(1))),
-        {"families": ["homography"]},
+        {},
     ),
     "panel": Example(
         "The depth map of a panel",
         "A curved panel has two dents and a scratch, a few tenths of a per cent of its depth.",
-        "map", "image", (("panel.npy", _panel),), {},
+        "map", "image", (("panel.npy", _panel),), {"families": ["polynomial_regression"]},
     ),
     "pump": Example(
         "A pump over half an hour",

@@ -19,6 +19,7 @@ _CALLS = {
     "columns": "columns:describe",
     "images": "pictures:describe",
     "image": "pictures:encode",
+    "is_map": "pictures:is_map",
     "explain": "explaining:explain",
     "file": "files:make",
     "found": "files:found_at",
@@ -48,8 +49,15 @@ def answer(line: bytes) -> dict[str, Any]:
     except (ValueError, OSError, ImportError, AttributeError, TypeError, KeyError,
             IndexError, OverflowError, ArithmeticError, RuntimeError) as problem:  # fmt: skip
         known = isinstance(problem, (ValueError, OSError, ImportError))
-        text = " ".join(str(problem).split())
+        text = _named(" ".join(str(problem).split()), question["given"])
         return {"error": text if known else f"{type(problem).__name__}: {text}", "status": 422}
+
+
+def _named(text: str, given: dict[str, Any]) -> str:
+    """A message that names files as the user does: where an upload lies is nobody's business."""
+    for path in (given.get("path"), *given.get("paths", ())):
+        text = text.replace(str(path), os.path.basename(path)) if path else text
+    return text
 
 
 def main() -> None:

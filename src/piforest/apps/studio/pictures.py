@@ -10,9 +10,11 @@ import numpy as np
 from ...io.atomic import whole_file
 from ...report.images import Pixels, jpeg_writer, png, shrunk
 
-# The longer side of a copy, and keypoints that are shown, the strongest ones.
+# The longer side of a copy, and keypoints that are shown; of more, evenly many of all.
 _LONGEST, _KEYPOINTS = 1600, 2000
 _QUALITY = 88
+# The sides of a map: few tables have so many columns and so few rows for each.
+_LEAST_SIDE, _MOST_RATIO = 32, 4
 
 
 def describe(paths: list[str], kind: str) -> dict[str, Any]:
@@ -32,8 +34,20 @@ def describe(paths: list[str], kind: str) -> dict[str, Any]:
 
     images = [read_image(path) for path in paths]
     sizes = [{"width": image.shape[1], "height": image.shape[0]} for image in images]
-    found = [extract_features(image).points[:_KEYPOINTS].tolist() for image in images]
-    return {"images": sizes, "keypoints": found}
+    found = [extract_features(image).points for image in images]
+    shown = [each[:: max(1, -(-len(each) // _KEYPOINTS))].tolist() for each in found]
+    return {"images": sizes, "keypoints": shown, "found": [len(each) for each in found]}
+
+
+def is_map(path: str) -> bool:
+    """Whether an array of numbers is rather a map than a table: it has as many columns as images
+    have, and is not much longer than wide."""
+    try:
+        shape = np.load(path, mmap_mode="r", allow_pickle=False).shape
+    except (ValueError, EOFError):
+        return False
+    least, most = min(shape, default=0), max(shape, default=0)
+    return len(shape) == 2 and least >= _LEAST_SIDE and most <= _MOST_RATIO * least
 
 
 def encode(path: str, kind: str, out: str) -> str:

@@ -74,11 +74,12 @@ def _add_projects(api: APIRouter, studio: Studio) -> None:
     def project(key: Key) -> dict[str, Any]:
         return studio.project(key)
 
-    @api.patch("/projects/{key}", summary="Change the name, the settings, names of structures")
+    @api.patch(
+        "/projects/{key}", summary="Change the name, the kind, the settings, names of structures"
+    )
     def change(key: Key, body: ProjectChange) -> dict[str, Any]:
         given = {name: value for name, value in as_json(body).items() if value is not None}
-        studio.store.change_project(key, given)
-        return studio.project(key)
+        return studio.change_project(key, given)
 
     @api.delete("/projects/{key}", summary="Remove a project, its jobs and its files",
                 status_code=204)  # fmt: skip

@@ -109,6 +109,7 @@ class ProjectChange(_Body):
     """What may change in a project."""
 
     name: Name | None = None
+    kind: ProjectKind | None = None
     settings: Settings | None = None
     structure_names: (
         Annotated[

@@ -24,8 +24,6 @@ _ENDINGS = {
     ".h5": "matches", ".hdf5": "matches",
 }  # fmt: skip
 PROJECT_ENDING = ".piforest.zip"
-# What a project of one file is, by the kind of the file.
-_PROJECTS = {"image": "map", "colmap": "pairs"}
 _LONGEST_NAME = 100
 _LISTED = 500
 
@@ -54,23 +52,26 @@ def kind_of(name: str) -> str:
     )
 
 
+def fitting_kinds(sources: Sequence[dict[str, Any]]) -> list[str]:
+    """What a project of these sources may be, the usual one first."""
+    first = sources[0]
+    if first["kind"] == "image" and len(sources) > 1 and sources[1]["kind"] == "image":
+        return ["matches"]
+    tables = ["table", "series", "matches", *(["map"] if first["name"].endswith(".npy") else [])]
+    return {"table": tables, "scan": ["scan", "table"], "image": ["map"],
+            "colmap": ["pairs", "table"], "matches": ["matches", "table"],
+            }.get(first["kind"], [first["kind"]])  # fmt: skip
+
+
 def project_kind(sources: Sequence[dict[str, Any]], wanted: str | None) -> str:
     """What a project of these sources is. wanted: what the page says it is."""
-    kinds = [each["kind"] for each in sources]
-    if kinds == ["image", "image"]:
-        fitting = {"matches"}
-    elif len(kinds) > 1:
+    fitting = fitting_kinds(sources)
+    if len(sources) > 1 and (fitting != ["matches"] or len(sources) > 2):
         raise Refused(422, "a project has one file, or two images to match; got " +
                       ", ".join(each["name"] for each in sources) + ".")  # fmt: skip
-    else:
-        fitting = {
-            "table": {"table", "series", "matches", "map"}, "scan": {"scan", "table"},
-            "image": {"map"}, "colmap": {"pairs", "table"}, "matches": {"matches", "table"},
-        }.get(kinds[0], {kinds[0]})  # fmt: skip
     if wanted is not None and wanted not in fitting:
         raise Refused(422, f"{sources[0]['name']} is {' or '.join(sorted(fitting))}, not {wanted}.")
-    usual = _PROJECTS.get(kinds[0], kinds[0]) if len(kinds) == 1 else "matches"
-    return wanted or usual
+    return wanted or fitting[0]
 
 
 def safe_name(name: str) -> str:

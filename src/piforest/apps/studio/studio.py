@@ -15,7 +15,7 @@ from .helper import Helpers
 from .jobs import JobLimits, Jobs, Made
 from .outcomes import Results
 from .settings import JobKind, NewProject, Settings, as_json, check_code
-from .sources import Sources, project_kind
+from .sources import Sources, fitting_kinds, project_kind
 from .store import Store
 
 # Files of a folder that are scored at once.
@@ -95,6 +95,8 @@ class Studio:
                 422, f"{found[0]['name']} is a project: POST /api/projects/open opens it."
             )
         kind, settings = project_kind(found, asked.kind), {}
+        if asked.kind is None and len(found) == 1 and "map" in fitting_kinds(found):
+            kind = "map" if self.helpers.ask("is_map", path=found[0]["path"]) else kind
         origins = {each["origin"] for each in found}
         origin = origins.pop() if len(origins) == 1 else ""
         if origin.startswith("example:"):
@@ -114,7 +116,18 @@ class Studio:
         jobs = [self.jobs.describe(each) for each in project["jobs"]]
         sources = [public_source(each) for each in project["sources"]]
         return {**{k: v for k, v in project.items() if k != "marks"},
-                "sources": sources, "jobs": jobs}  # fmt: skip
+                "kinds": fitting_kinds(sources), "sources": sources, "jobs": jobs}  # fmt: skip
+
+    def change_project(self, key: str, change: dict[str, Any]) -> dict[str, Any]:
+        """Change a project; settings of another kind of file are forgotten."""
+        project = self.store.project(key)
+        kind = change.get("kind", project["kind"])
+        if kind not in (project["kind"], *fitting_kinds(project["sources"])):
+            raise Refused(422, f"kind: {project['sources'][0]['name']} is no {kind}.")
+        if kind != project["kind"]:
+            change = {"settings": {}, **change}
+        self.store.change_project(key, change)
+        return self.project(key)
 
     def remove_project(self, key: str) -> None:
         for job in self.store.project(key)["jobs"]:

@@ -124,8 +124,19 @@ function strokeSeries(pen, values, xs, lane, colour) {
   pen.stroke();
 }
 
+// The time of the nearest row as the file has it, such as a date. Rows are in order of time.
+function textAt({ numbers, texts }, value) {
+  let low = 0, high = numbers.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return clipped(texts[low], 24);
+}
+
 function nameTimes(plot, scale, frame) {
-  const { colours, pen } = plot;
+  const { colours, pen } = plot, column = timeColumn(plot);
   pen.font = "11px system-ui, sans-serif";
   pen.textBaseline = "bottom";
   pen.fillStyle = colours.dim;
@@ -137,7 +148,7 @@ function nameTimes(plot, scale, frame) {
       pen.textAlign = align;
       // Half of the last digit that is shown is no time.
       const shown = Math.abs(value) < (to - from) / 1e4 ? 0 : value;
-      pen.fillText(short(shown, digits), x, frame.bottom);
+      pen.fillText(column?.texts ? textAt(column, value) : short(shown, digits), x, frame.bottom);
     },
   );
   pen.textAlign = "left";

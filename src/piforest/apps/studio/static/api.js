@@ -7,10 +7,12 @@ async function ask(method, path, body, type = "application/json") {
       method, body, headers: body === undefined ? {} : { "content-type": type },
     });
   } catch {
-    throw new Error("Studio does not answer. Is it still running in its terminal?");
+    throw new Error("Studio does not answer. Is it still running?");
   }
   if (!answer.ok) {
-    const said = await answer.json().catch(() => ({}));
+    const said = answer.status === 401
+      ? { error: "Studio was started again with another token. Open the address that it printed." }
+      : await answer.json().catch(() => ({}));
     throw Object.assign(new Error(said.error || `The server answered ${answer.status}.`), { status: answer.status });
   }
   return answer;

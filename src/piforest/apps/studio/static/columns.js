@@ -3,7 +3,7 @@
 import { button, element } from "../web/dom.js";
 import { short, whole } from "../web/format.js";
 import { get, patch } from "./api.js";
-import { banner, card, note, say, select, table, trying } from "./ui.js";
+import { banner, card, field, note, say, select, table, trying } from "./ui.js";
 
 const ROLES = {
   coordinate: "coordinate", target: "target", group: "group", quality: "quality", time: "time", ignore: "ignore",
@@ -42,22 +42,24 @@ function rolesTable(project, found) {
     each.type, rangeText(each), each.missing ? whole(each.missing) : "none", each.step ? short(each.step, 3) : "none",
     element("span", { class: "code" }, each.sample.slice(0, 3).join(", ")),
   ]);
-  return card("Columns", note(ROLES_TEXT), table("Columns and their roles", ["Column", "Role", "Type", "Values", "Missing", "Rounded to", "First values"], rows, [4, 5]));
+  return card("Columns", note(ROLES_TEXT), table("Roles of the columns", ["Column", "Role", "Type", "Values", "Missing", "Rounded to", "First values"], rows, [4, 5]));
 }
 
 function previewTable(found) {
   // A large file is not read to its end for a look at it.
   const count = found.rows === null ? `more than ${whole(found.looked_at)}` : whole(found.rows);
-  return card(`Preview of ${count} rows`,
-    table("First rows", found.columns.map((each) => each.name), found.preview.slice(0, 12)));
+  const numeric = found.columns.map((_, k) => k).filter((k) => found.columns[k].type === "number");
+  const made = table("First rows", found.columns.map((each) => each.name), found.preview.slice(0, 12), numeric);
+  made.classList.add("preview");
+  return card(`Preview of ${count} rows`, made);
 }
 
 // An image with its keypoints over it.
-function imageFigure(project, which, image, keypoints) {
-  const picture = element("img", { src: `/api/projects/${project.id}/images/${which}`, alt: `Image ${which + 1}: ${project.sources[which]?.name ?? ""}` });
+function imageFigure(project, which, image, keypoints, found) {
+  const picture = element("img", { src: `/api/projects/${project.id}/images/${which}`, width: image.width, height: image.height, alt: `Image ${which + 1}: ${project.sources[which]?.name ?? ""}` });
   const canvas = element("canvas", { class: "over-image", "aria-hidden": "true" });
   const figure = element("figure", {}, element("div", { class: "stacked" }, picture, canvas), element("figcaption", {},
-    `${project.sources[which]?.name ?? "Image"}: ${whole(image.width)} × ${whole(image.height)} pixels${keypoints ? `, ${whole(keypoints.length)} keypoints` : ""}.`));
+    `${project.sources[which]?.name ?? "Image"}: ${whole(image.width)} × ${whole(image.height)} pixels${found === undefined ? "" : `, ${whole(found)} keypoints${keypoints.length < found ? `, ${whole(keypoints.length)} of them drawn` : ""}`}.`));
   picture.addEventListener("load", () => {
     Object.assign(canvas, { width: picture.clientWidth * 2, height: picture.clientHeight * 2 });
     const pen = canvas.getContext("2d");
@@ -73,15 +75,28 @@ function imageFigure(project, which, image, keypoints) {
 }
 
 function imagesCard(project, found) {
-  const figures = found.images.map((image, k) => imageFigure(project, k, image, found.keypoints?.[k]));
+  const figures = found.images.map((image, k) => imageFigure(project, k, image, found.keypoints?.[k], found.found?.[k]));
   const text = found.images.length > 1
     ? "Keypoints are the places that are looked for in the other image. Places that were matched wrongly follow no motion."
     : "Each pixel is a row: its place and its value. What is off the smooth surface around it is anomalous.";
   return card(found.images.length > 1 ? "Images" : "Map", note(text), element("div", { class: "figures" }, ...figures));
 }
 
-export async function columnsPage({ page, project }) {
-  page.append(element("h1", {}, project.name), note("Looking at the file …"));
+const KINDS = { table: "a table of rows", scan: "a scan", series: "a series over time", matches: "matches x1, y1, x2, y2", map: "a depth map", pairs: "image pairs" };
+
+// What the file is, if its name leaves that open.
+function kindChoice(project, redraw) {
+  if (project.kinds.length < 2 || project.jobs.some((job) => job.kind === "detect")) return "";
+  const change = (kind) => trying(async () => {
+    await patch(`/projects/${project.id}`, { kind });
+    await redraw();
+  });
+  return field("This file is", select(project.kinds.map((kind) => [kind, KINDS[kind] ?? kind]), project.kind, change, { id: "kind" }));
+}
+
+export async function columnsPage(context) {
+  const { page, project, redraw } = context;
+  page.append(element("h1", {}, project.name), kindChoice(project, redraw), note("Looking at the file …"));
   if (project.kind === "pairs") {
     page.lastChild.replaceWith(card("Image pairs", note("Each pair of images of the database is judged by itself.")), nextButton(project));
     return;
@@ -91,8 +106,9 @@ export async function columnsPage({ page, project }) {
   if (found.findings?.length) {
     page.append(banner("To know before you run it", found.findings, (action) => trying(async () => {
       await saveSettings(project, action.settings);
-      say(`${action.label}: set.`);
-    })));
+      await redraw();
+      say(`${action.label}.`);
+    }), project.settings));
   }
   if (found.columns) page.append(rolesTable(project, found), previewTable(found));
   if (found.images) page.append(imagesCard(project, found));

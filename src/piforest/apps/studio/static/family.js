@@ -1,7 +1,8 @@
 // The family of structures: proposals with their evidence, a choice by hand, code, settings.
 
 import { button, element } from "../web/dom.js";
-import { array, get, post } from "./api.js";
+import { whole } from "../web/format.js";
+import { array, get, post, remove } from "./api.js";
 import { saveSettings } from "./columns.js";
 import { familyPicture, rowsPicture } from "./pictures.js";
 import { settingsCard } from "./settings.js";
@@ -24,8 +25,8 @@ function proposalList(project, result, pictures, chosen) {
   const automatic = input("radio", "auto", () => trying(() => choose(project, "auto").then(chosen)), { name: "family" });
   automatic.checked = isChosen(project, "auto", {}) && !project.settings.code;
   const first = element("li", { class: "automatic" }, element("label", { class: "proposal" }, automatic,
-    element("span", { class: "words" }, element("b", {}, "The best of these"), element("small", {}, "Families are compared again in the run."))));
-  return element("ul", { class: "proposals" }, first, ...result.proposals.map((each, k) => {
+    element("span", { class: "words" }, element("b", {}, `The one with the most evidence: ${spoken(result.proposals[0].family)}`), element("small", {}, "Taken unless you choose another one."))));
+  return element("ul", { class: "proposals" }, result.found ? first : "", ...result.proposals.map((each, k) => {
     const { families, options } = each.settings;
     const radio = input("radio", each.family, () => trying(() => choose(project, families, options).then(chosen)), { name: "family" });
     radio.checked = isChosen(project, families, options);
@@ -33,7 +34,7 @@ function proposalList(project, result, pictures, chosen) {
     bar.style.width = `${Math.max(1, (100 * each.evidence) / most)}%`;
     return element("li", {}, element("label", { class: "proposal" }, radio, pictures[k] ?? familyPicture(families[0]),
       element("span", { class: "words" }, element("b", {}, spoken(each.family)), element("span", { class: "track" }, bar),
-        element("small", {}, `${each.sentence} Evidence ${Math.round(each.evidence)}.`))));
+        element("small", {}, `${spoken(each.sentence)} Evidence ${whole(Math.round(each.evidence))}.`))));
   }));
 }
 
@@ -46,39 +47,49 @@ async function proposalPictures(job, result) {
     (has.has(`proposal:${k}`) && count > 1 ? rowsPicture(points, await array(job, `proposal:${k}`), result.view.mode) : null)));
 }
 
-// The comparison of families for the roles that are chosen now.
-function proposalsCard(context, redraw) {
+// What a comparison depends on.
+const COMPARED = ["roles", "missing", "dates", "features", "ratio", "pair", "seed"];
+const comparedOf = (settings) => Object.fromEntries(COMPARED.filter((name) => settings[name] !== undefined).map((name) => [name, settings[name]]));
+const WHAT = { matches: "What the matches suggest", pairs: "What the matches suggest" };
+
+// The comparison of families for the settings that are chosen now; `best` gets the settings of the
+// family with the most evidence, and `running` the job while it runs.
+function proposalsCard(context, redraw, state) {
   const { project, isCurrent } = context;
   const place = element("div", { id: "proposals" });
-  const made = card("What the rows suggest", place);
+  const made = card(WHAT[project.kind] ?? "What the rows suggest", place);
   const same = (job) => job.kind === "suggest" && job.state !== "cancelled"
-    && JSON.stringify(job.settings.roles ?? {}) === JSON.stringify(project.settings.roles ?? {});
+    && JSON.stringify(comparedOf(job.settings)) === JSON.stringify(comparedOf(project.settings));
   const over = (job) => trying(async () => {
+    state.running = null;
     if (job.state !== "done") {
       place.replaceChildren(note(job.state === "cancelled" ? "The comparison was cancelled." : `Families were not compared: ${job.error}`), again());
       return;
     }
     const result = await get(`/jobs/${job.id}/result`);
     const found = result.proposals?.length ? proposalList(project, result, await proposalPictures(job.id, result), redraw) : note(result.reason ?? "No family stands out from chance.");
-    place.replaceChildren(note(result.reason ?? ""), found, note("Evidence is the shorter description of the rows, in nats: the more, the better. The pictures show your rows: those that follow a structure in blue."));
+    state.best = result.found ? result.proposals[0].settings : null;
+    place.replaceChildren(note(result.found ? result.reason ?? "" : result.headline), found, note("Evidence is the shorter description of the rows, in nats: the more, the better. The pictures show your rows: those that follow a structure in blue."));
   });
   const start = () => trying(async () => {
-    const kept = Object.fromEntries(Object.entries(project.settings).filter(([name]) => ["roles", "missing", "dates", "seed"].includes(name)));
-    const job = await post(`/projects/${project.id}/jobs`, { kind: "suggest", settings: kept });
-    place.replaceChildren(watched(job, { isCurrent, over }));
+    follow(await post(`/projects/${project.id}/jobs`, { kind: "suggest", settings: comparedOf(project.settings) }));
   });
+  const follow = (job) => {
+    state.running = job;
+    place.replaceChildren(watched(job, { isCurrent, over }));
+  };
   const again = () => button("Compare families", start);
   const known = project.jobs.filter(same).at(-1);
   if (!known) start();
   else if (isOver(known)) over(known);
-  else place.replaceChildren(watched(known, { isCurrent, over }));
+  else follow(known);
   return made;
 }
 
 // Families that fit rows of this project; `count`: its columns, null if they are not known.
 function fitting(project, families, count) {
   const kinds = {
-    matches: ["matches", "segments"], pairs: ["matches"], map: ["table"], series: ["table", "points"],
+    matches: ["matches"], pairs: ["matches"], map: ["table"], series: ["table", "points"],
   }[project.kind] ?? ["points", "table", "oriented points", "segments", "matches"];
   return families.filter((each) => kinds.includes(each.kind)
     && (count === null || (each.columns === null ? each.least_columns <= count : each.columns === count)));
@@ -86,7 +97,7 @@ function fitting(project, families, count) {
 
 // How many columns a run would take.
 async function columnCount(project) {
-  if (!["table", "scan", "series"].includes(project.kind)) return { map: 3 }[project.kind] ?? null;
+  if (!["table", "scan", "series"].includes(project.kind)) return { map: 3, matches: 4, pairs: 4 }[project.kind] ?? null;
   const { columns } = await get(`/projects/${project.id}/columns`);
   return columns.filter((each) => ["coordinate", "target"].includes(each.role)).length;
 }
@@ -157,7 +168,9 @@ function codeCard(project) {
 
 export async function familyPage(context) {
   const { page, project, studio } = context;
-  const proposes = ["table", "scan"].includes(project.kind) && !Object.values(project.settings.roles ?? {}).includes("time");
+  const proposes = (["table", "scan", "matches"].includes(project.kind) || (project.kind === "pairs" && project.settings.pair))
+    && !Object.values(project.settings.roles ?? {}).includes("time");
+  const known = { best: null, running: null };
   const families = fitting(project, studio.about.families, await columnCount(project));
   const draw = () => {
     const before = page.querySelector(".choice"), choice = choiceCard(project, families, proposes, before ? before.open : !proposes);
@@ -165,12 +178,16 @@ export async function familyPage(context) {
     before?.replaceWith(choice);
     return choice;
   };
-  page.append(element("h1", {}, "What should the rows follow?"));
-  if (proposes) page.append(proposalsCard(context, draw));
+  page.append(element("h1", {}, `What should the ${{ matches: "matches", pairs: "matches", map: "pixels" }[project.kind] ?? "rows"} follow?`));
+  if (proposes) page.append(proposalsCard(context, draw, known));
   page.append(draw());
   if (studio.about.allow_code && ["table", "scan"].includes(project.kind)) page.append(codeCard(project));
   page.append(settingsCard(project), element("p", { class: "next" }, button("Run", () => trying(async () => {
-    const job = await post(`/projects/${project.id}/jobs`, { kind: "detect", settings: project.settings });
+    const { settings } = project;
+    // What is compared already need not be compared again.
+    const free = !settings.families && !settings.code && known.best;
+    const job = await post(`/projects/${project.id}/jobs`, { kind: "detect", settings: free ? { ...settings, ...known.best } : settings });
+    if (known.running) trying(() => remove(`/jobs/${known.running.id}`));
     location.hash = `#/p/${project.id}/run/${job.id}`;
   }), { class: "primary", id: "run" })));
 }

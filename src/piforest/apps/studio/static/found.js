@@ -17,7 +17,7 @@ function recordsCard(title, records, empty) {
   const names = Object.keys(records[0]);
   const numeric = names.map((_, k) => k).filter((k) => records.every((each) => typeof each[names[k]] === "number"));
   const heads = names.map((name) => `${name[0].toUpperCase()}${name.slice(1).replaceAll("_", " ")}`);
-  return card(title, table(title, heads, records.slice(0, 200).map((each) => names.map((name) => text(each[name]))), numeric));
+  return card(title, table(`${title} with their measures`, heads, records.slice(0, 200).map((each) => names.map((name) => text(each[name]))), numeric));
 }
 
 export function foundCard(plot, project, result) {

@@ -17,7 +17,7 @@ const STEPS = [
   ["columns", "Columns", columnsPage], ["family", "Family", familyPage], ["run", "Run", runPage],
   ["result", "Result", resultPage], ["score", "Score new files", scorePage], ["take", "Take away", takePage],
 ];
-const OF_IMAGES = { matches: "Images", map: "Map" };
+const firstStep = ({ kind, sources }) => (kind === "map" ? "Map" : kind === "matches" && sources[0].kind === "image" ? "Images" : "Columns");
 
 // What the page that is shown must undo before another one is.
 let leave = () => {};
@@ -37,11 +37,12 @@ function showSteps(project, current) {
     return (done && (name !== "score" || scores)) || !["result", "score", "take"].includes(name);
   };
   nav.replaceChildren(element("ol", {}, ...STEPS.map(([name, title], k) => {
-    const text = name === "columns" && project.sources.every((each) => each.kind === "image") ? OF_IMAGES[project.kind] ?? title : title;
+    const text = name === "columns" ? firstStep(project) : title;
     const number = element("span", { class: "step", "aria-hidden": "true" }, String(k + 1));
+    const why = name === "score" && done && !scores ? "This kind of result has no model that scores other files." : "After a run.";
     const item = possible(name)
       ? element("a", { href: `#/p/${project.id}/${name}`, ...(name === current ? { "aria-current": "step" } : {}) }, number, text)
-      : element("span", { class: "later", "aria-disabled": "true" }, number, text);
+      : element("span", { class: "later", "aria-disabled": "true", title: why }, number, text);
     return element("li", {}, item);
   })));
 }
@@ -62,7 +63,7 @@ async function route() {
     showSteps(project, name);
     document.title = project ? `${title}: ${project.name} – piforest Studio` : "piforest Studio";
     $("main").replaceChildren(page);
-    if (project) await make({ ...current, project, job });
+    if (project) await make({ ...current, project, job, redraw });
     else await startPage(current);
   } catch (error) {
     if (current.isCurrent()) showProblem(error);
@@ -74,11 +75,16 @@ function showProblem(error) {
     element("p", { role: "alert" }, error.message), element("p", {}, element("a", { href: "#/" }, "Back to the start"))));
 }
 
+// The page again, after what it shows has changed.
+async function redraw() {
+  await route();
+  $("main").focus({ preventScroll: true });
+}
+
 window.addEventListener("hashchange", async () => {
   say("");
-  await route();
+  await redraw();
   window.scrollTo(0, 0);
-  $("main").focus({ preventScroll: true });
 });
 startTheme($("theme"), () => studio.plot && themeChanged(studio.plot));
 $("main").replaceChildren(note("Loading …"));

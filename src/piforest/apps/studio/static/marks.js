@@ -5,7 +5,7 @@ import { whole } from "../web/format.js";
 import { selectedRows, setSelected } from "../web/select.js";
 import { get, put } from "./api.js";
 import { thresholdQuery } from "./current.js";
-import { card, note, say, trying } from "./ui.js";
+import { card, note, say, soon, trying } from "./ui.js";
 
 const percent = (share) => (share === null || share === undefined ? "not known yet" : `${(100 * share).toFixed(0)} %`);
 
@@ -60,12 +60,8 @@ export function marksCard(plot, project, job) {
     return selected.length ? selected : plot.state.pinned >= 0 ? [plot.state.pinned] : [];
   };
   Object.assign(plot.keys, { y: () => mark(chosen(), "normal"), x: () => mark(chosen(), "anomalous") });
-  let timer;
-  plot.on((what) => {
-    if (what !== "threshold") return;
-    clearTimeout(timer);
-    timer = setTimeout(load, 300);
-  });
+  const later = soon(load);
+  plot.on((what) => what === "threshold" && later());
   load();
   return card("Correct it", place, element("p", { class: "buttons" },
     button("Surely normal", () => mark(chosen(), "normal"), { id: "mark-normal" }), button("Surely anomalous", () => mark(chosen(), "anomalous"), { id: "mark-anomalous" }),

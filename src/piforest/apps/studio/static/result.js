@@ -9,28 +9,35 @@ import { setThreshold } from "../web/state.js";
 import { get, post } from "./api.js";
 import { compareSwitch } from "./compare.js";
 import { saveSettings } from "./columns.js";
-import { keepThreshold, keptThreshold } from "./current.js";
+import { keepThreshold, keptThreshold, thresholdQuery } from "./current.js";
 import { marksCard } from "./marks.js";
 import { pairsCard } from "./pairs.js";
 import { resultData } from "./resultdata.js";
 import { foundCard } from "./found.js";
-import { banner, card, field, note, select, trying } from "./ui.js";
+import { banner, card, field, note, select, soon, trying } from "./ui.js";
 
 // Why the pinned row is anomalous, or not; asked when it is pinned.
 function startReasons(plot, job) {
   let turn = 0;
-  plot.on((what) => {
-    if (what !== "pin" || plot.state.pinned < 0) return;
-    const mine = (turn += 1), place = element("p", { class: "reason", id: "reason" }, "Looking for the reason …");
-    plot.$("pinned").querySelector("dl")?.before(place);
-    get(`/jobs/${job}/explain/${plot.data.rowNumbers[plot.state.pinned]}`).then(
+  const ask = () => {
+    if (plot.state.pinned < 0) return;
+    const mine = (turn += 1);
+    get(`/jobs/${job}/explain/${plot.data.rowNumbers[plot.state.pinned]}${thresholdQuery(job)}`).then(
       (found) => { if (mine === turn) showReason(plot, found); },
       (error) => { if (mine === turn) showReason(plot, { text: `No reason: ${error.message}` }); },
     );
-  });
-  // The card is written again when the threshold moves; its reason stays.
+  };
   plot.on((what) => {
-    if (what === "threshold" && plot.reason && plot.state.pinned === plot.reason.row) showReason(plot, plot.reason.found);
+    if (what !== "pin" || plot.state.pinned < 0) return;
+    showReason(plot, { text: "Looking for the reason …" });
+    ask();
+  });
+  // The card is written again when the threshold moves; its reason stays until there is another.
+  const later = soon(ask);
+  plot.on((what) => {
+    if (what !== "threshold" || !plot.reason || plot.state.pinned !== plot.reason.row) return;
+    showReason(plot, plot.reason.found);
+    later();
   });
 }
 
@@ -49,17 +56,35 @@ const takeWayOut = (project) => (action) => trying(async () => {
   location.hash = `#/p/${project.id}/run/${job.id}`;
 });
 
-function headline(result, plot) {
+// The result in one sentence; that of the run, unless the threshold moved or `own` is false.
+function showHeadline(text, result, plot, own) {
   const share = () => ((100 * plot.state.flagged) / plot.data.total).toFixed(1);
-  const text = element("p", { class: "headline", id: "headline", "aria-live": "polite" });
   const update = () => {
-    const same = plot.state.threshold === plot.data.thresholds.initial;
+    const same = own && plot.state.threshold === plot.data.thresholds.initial;
     text.textContent = same && result.headline ? result.headline
       : `${whole(plot.state.flagged)} of ${whole(plot.data.total)} ${plot.data.noun} are flagged (${share()} %) at this threshold.`;
   };
   plot.on((what) => what === "threshold" && update());
   update();
-  return text;
+}
+
+// Defects and stretches are found again where the slider stands.
+function followThreshold(plot, { job, project, result, isCurrent, text }) {
+  let shown = foundCard(plot, project, result);
+  if (!result.defects && !result.runs) return shown;
+  const replace = (found) => {
+    const next = foundCard(plot, project, found);
+    shown.replaceWith(next);
+    shown = next;
+    text.textContent = found.headline;
+  };
+  const later = soon(() => trying(async () => {
+    const at = keptThreshold(job), found = at === null ? result : await get(`/jobs/${job}/found${thresholdQuery(job)}`);
+    if (isCurrent() && plot === plot.current() && at === keptThreshold(job)) replace(found);
+  }));
+  plot.on((what) => what === "threshold" && later());
+  if (keptThreshold(job) !== null) later();
+  return shown;
 }
 
 function runChoice(project, runs, chosen) {
@@ -70,7 +95,7 @@ function runChoice(project, runs, chosen) {
 
 // The parts that belong to one set of scores; made again when another method is shown.
 function drawView(context, data, own) {
-  const { place, job, project, result, studio } = context;
+  const { place, job, project, result, studio, text } = context;
   studio.plot?.remove();
   const { view, threshold, row } = viewCards(data);
   const main = element("div", {}, view), side = element("div", { class: "side" }, threshold, row);
@@ -78,6 +103,7 @@ function drawView(context, data, own) {
   place.replaceChildren(work);
   const plot = createFullPlot(document, data);
   studio.plot = plot;
+  plot.current = () => studio.plot;
   if (own) {
     if (result.points || result.runs) startReasons(plot, job);
     const kept = keptThreshold(job);
@@ -85,9 +111,9 @@ function drawView(context, data, own) {
     plot.on((what) => what === "threshold" && keepThreshold(job, plot.state.threshold === data.thresholds.initial ? null : plot.state.threshold));
     // Marks are rows of the project's file, not of another file that was scored.
     if (data.view.mode !== "map" && result.kind === "detect") (work.classList.contains("wide") ? side : main).append(marksCard(plot, project, job));
-    place.prepend(headline(result, plot));
-    place.append(foundCard(plot, project, result));
+    place.append(followThreshold(plot, context));
   }
+  showHeadline(text, result, plot, own);
   return plot;
 }
 
@@ -103,15 +129,16 @@ export async function resultPage({ page, project, job, isCurrent, onLeave, studi
   page.append(loading);
   const result = await get(`/jobs/${chosen.id}/result`);
   const choice = runChoice(project, runs, chosen), place = element("div");
-  const findings = result.diagnosis?.length ? banner("To know before you use the result", result.diagnosis, takeWayOut(project)) : "";
+  const text = element("p", { class: "headline", id: "headline", "aria-live": "polite" });
+  const findings = result.diagnosis?.length ? banner("To know before you use the result", result.diagnosis, takeWayOut(project), chosen.settings) : "";
   if (result.pairs) {
     loading.replaceWith(choice, findings, pairsCard(project, result));
     return;
   }
   const data = await resultData(chosen.id, result, project);
   if (!isCurrent()) return;
-  loading.replaceWith(choice, findings, place);
-  const context = { place, job: chosen.id, project, result, studio, isCurrent };
+  loading.replaceWith(choice, text, findings, place);
+  const context = { place, job: chosen.id, project, result, studio, isCurrent, text };
   drawView(context, data, true);
   if (result.points && chosen.kind === "detect") {
     const show = (other, method) => drawView(context, completed(other), method === "piforest");

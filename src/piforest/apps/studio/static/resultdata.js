@@ -97,7 +97,7 @@ export async function resultData(job, result, project) {
     // The rate is that of the rows of the fit: it says nothing about another file.
     falseAlarms: result.kind === "score" ? null : result.false_alarms ?? null,
     view: { ...view, places: view.places.map(place), opening: view.opening.map(place) },
-    time: series ? derived[0] : null,
+    time: series ? { ...derived[0], texts: columns.find((each) => each.name === result.view.time)?.texts ?? null } : null,
     images,
   });
 }

@@ -7,11 +7,11 @@ import { isOver, watched } from "./watch.js";
 
 const STATES = { done: "done", failed: "failed", cancelled: "cancelled", interrupted: "interrupted", running: "running", queued: "waiting" };
 
-function runsList(project, jobs) {
-  const items = jobs.map((each, k) => element("li", {},
-    element("a", { href: `#/p/${project.id}/${each.state === "done" ? "result" : "run"}/${each.id}` }, `Run ${k + 1}`),
+function runsList(project, jobs, others) {
+  const items = others.map((each) => element("li", {},
+    element("a", { href: `#/p/${project.id}/${each.state === "done" ? "result" : "run"}/${each.id}` }, `Run ${jobs.indexOf(each) + 1}`),
     element("span", { class: "note" }, `${STATES[each.state] ?? each.state}${each.seconds ? `, ${each.seconds.toFixed(1)} s` : ""}`)));
-  return card("All runs", element("ul", { class: "files" }, ...items.reverse()));
+  return card("Other runs", element("ul", { class: "files" }, ...items.reverse()));
 }
 
 const start = (project) => trying(async () => {
@@ -26,9 +26,9 @@ function ended(project, job) {
       element("p", {}, element("a", { class: "primary", href: `#/p/${project.id}/result/${job.id}` }, "See the result")));
     return made;
   }
-  const words = { failed: "The run failed.", cancelled: "The run was cancelled. Nothing of it is kept.", interrupted: "Studio ended during this run." };
+  const words = { failed: "The run failed.", cancelled: "The run was cancelled. Nothing of it is kept.", interrupted: "Studio ended during this run, and the run with it. The same settings give the same result." };
   made.append(element("p", { role: "alert" }, words[job.state] ?? job.state));
-  if (job.error && job.state !== "cancelled") made.append(element("pre", {}, job.error));
+  if (job.error && job.state === "failed") made.append(element("p", { class: "reason" }, job.error));
   made.append(element("p", { class: "buttons" }, button("Run again", () => start(project), { class: "primary" }),
     button("Change the settings", () => { location.hash = `#/p/${project.id}/family`; })));
   return made;
@@ -51,5 +51,6 @@ export async function runPage({ page, project, job, isCurrent }) {
   const now = await get(`/jobs/${chosen.id}`);
   place.append(isOver(now) ? ended(project, now) : watched(now, { isCurrent, over }));
   const more = isOver(now) ? "" : note("The run goes on if this page is closed.");
-  page.append(card(`Run ${runs.indexOf(chosen) + 1}`, place, more, codeBlock("The command that runs", now.command ?? "")), runsList(project, runs));
+  const others = runs.filter((each) => each !== chosen);
+  page.append(card(`Run ${runs.indexOf(chosen) + 1}`, place, more, codeBlock("The command that runs", now.command ?? "")), others.length ? runsList(project, runs, others) : "");
 }

@@ -1,12 +1,12 @@
 // New files, scored with the model of a run.
 
-import { button, element } from "../web/dom.js";
+import { element } from "../web/dom.js";
 import { get, post, upload } from "./api.js";
 import { folderBrowser } from "./start.js";
-import { card, field, input, note, say, trying } from "./ui.js";
+import { card, note, say, trying } from "./ui.js";
 import { isOver, watched } from "./watch.js";
 
-export async function scorePage({ page, project, isCurrent, studio }) {
+export async function scorePage({ page, project, isCurrent }) {
   const runs = project.jobs.filter((each) => each.kind === "detect" && each.state === "done");
   const model = project.kind === "model" ? null : runs.at(-1)?.id;
   const place = element("div");
@@ -32,20 +32,18 @@ export async function scorePage({ page, project, isCurrent, studio }) {
     showScored(now, list);
     if (now.jobs.some((each) => !isOver(each))) setTimeout(follow, 1000);
   };
-  const startFolder = () => trying(async () => {
-    const jobs = await post(`/projects/${project.id}/score-folder`, { folder: folder.value || studio.about.folders[0], settings: model ? { job: model } : {} });
+  const startFolder = (folder) => trying(async () => {
+    const jobs = await post(`/projects/${project.id}/score-folder`, { folder, settings: model ? { job: model } : {} });
     say(`${jobs.length} files are being scored.`);
     await follow();
   });
   const picker = element("input", { type: "file", id: "score-picker", class: "picker" });
   picker.addEventListener("change", () => trying(async () => start({ source: (await upload(picker.files[0])).id })));
-  const folder = input("text", "", () => {}, { "aria-label": "Path of a folder", placeholder: studio.about.folders[0] ?? "" });
   page.append(
     card("A file", note("Its rows get the scores, structures and verdicts of the model. Its columns must have the names that the model was fitted on."),
       element("p", {}, picker, element("label", { for: "score-picker", class: "primary" }, "Choose a file")), place),
-    folderBrowser((path) => trying(async () => start({ source: (await post("/sources/path", { path })).id })), "Or a file by its path, without an upload"),
-    card("A folder", note("Each file of the folder is scored, and the counts of all are listed."), field("Path", folder),
-      element("p", {}, button("Score the folder", startFolder))),
+    folderBrowser((path) => trying(async () => start({ source: (await post("/sources/path", { path })).id })),
+      "Or a file by its path, or a whole folder, without an upload", startFolder),
     list,
   );
   showScored(project, list);
@@ -59,5 +57,16 @@ function showScored(project, place) {
   if (!scored.length) return;
   place.replaceChildren(card("Scored files", element("ul", { class: "files" }, ...scored.map((each) => element("li", {},
     each.state === "done" ? element("a", { href: `#/p/${project.id}/result/${each.id}` }, fileOf(each)) : fileOf(each),
-    element("span", { class: "note" }, each.error ?? each.state))))));
+    scoredText(each))))));
+}
+
+// What a scored file has, asked for once.
+const headlines = new Map();
+
+function scoredText(job) {
+  const made = element("span", { class: "note" }, job.error ?? headlines.get(job.id) ?? { done: "done", queued: "waiting", running: "running" }[job.state] ?? job.state);
+  if (job.state === "done" && !headlines.has(job.id)) {
+    get(`/jobs/${job.id}/result`).then(({ headline }) => { headlines.set(job.id, headline); made.textContent = headline; }, () => {});
+  }
+  return made;
 }

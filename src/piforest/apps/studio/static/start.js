@@ -10,6 +10,12 @@ const KINDS = {
   pairs: "image pairs", model: "a model", image: "an image", colmap: "a COLMAP database", folder: "a folder", project: "a project",
 };
 
+const FORMATS = [
+  ["Tables and series", "CSV, TSV, Excel, Parquet, Arrow, JSON lines, NumPy, Matlab; also compressed by gzip, bzip2 or xz"],
+  ["Scans", "PLY, PCD, LAS, LAZ, XYZ"], ["Two images", "PNG, JPEG, TIFF, WebP, BMP; choose both at once"],
+  ["A depth map", "one PNG or TIFF of one channel, or .npy"], ["Matches", "a table with x1, y1, x2, y2; .npz of LightGlue, SuperGlue or LoFTR; .h5 of hloc; a COLMAP .db"],
+];
+
 // Opens a project of sources that the server has.
 export async function openProject(sources) {
   const project = sources[0].kind === "project"
@@ -36,6 +42,7 @@ function dropZone(limit) {
   const zone = element("section", { class: "drop", "aria-labelledby": "drop-title" },
     element("h1", { id: "drop-title" }, "Drop a file, see what follows no pattern"),
     element("p", {}, "A table, a scan, two images, matches, a depth map, a series, a COLMAP database, a model, or a project of Studio."),
+    element("details", {}, element("summary", {}, "Which files?"), ...FORMATS.map(([what, endings]) => element("p", {}, element("b", {}, `${what}: `), endings))),
     element("p", {}, picker, element("label", { for: "picker", class: "primary" }, "Choose files")),
     note(`Up to ${bytes(limit)}. Files stay on this machine.`));
   const over = (event) => {
@@ -64,7 +71,7 @@ async function exampleCards() {
 }
 
 // The files of the folders that Studio may read; `chosen` gets the path of a file.
-export function folderBrowser(chosen, title = "Or read a large file where it is, without an upload") {
+export function folderBrowser(chosen, title = "Or read a large file where it is, without an upload", wholeFolder = null) {
   const list = element("ul", { class: "files" }), where = element("p", { class: "origin" });
   const show = (path) => trying(async () => {
     const found = await get(`/folders?path=${encodeURIComponent(path)}`);
@@ -73,6 +80,7 @@ export function folderBrowser(chosen, title = "Or read a large file where it is,
     list.replaceChildren(...[...up, ...found.entries].map((each) => element("li", {},
       button(each.kind === "folder" ? `${each.name}/` : each.name, () => (each.kind === "folder" ? show(each.path) : chosen(each.path)), { class: "link" }),
       element("span", { class: "note" }, each.kind === "folder" ? "" : `${KINDS[each.kind] ?? each.kind}, ${bytes(each.bytes)}`))));
+    if (wholeFolder && found.path) list.prepend(element("li", {}, button("Score all files of this folder", () => wholeFolder(found.path), { class: "small" })));
     if (found.more) list.append(element("li", { class: "note" }, `and ${found.more} more`));
   });
   const details = element("details", { class: "card" }, element("summary", {}, title), where, list);
@@ -80,10 +88,13 @@ export function folderBrowser(chosen, title = "Or read a large file where it is,
   return details;
 }
 
+// Projects that are listed at once.
+const FIRST = 6;
+
 async function recentProjects() {
   const projects = await get("/projects");
   if (!projects.length) return "";
-  const items = projects.slice(0, 30).map((each) => {
+  const items = projects.map((each) => {
     const done = each.jobs.some((job) => job.kind === "detect" && job.state === "done");
     const item = element("li", {},
       element("a", { href: `#/p/${each.id}/${done ? "result" : "columns"}` }, each.name),
@@ -95,7 +106,9 @@ async function recentProjects() {
     }), { class: "quiet small", "aria-label": `Remove ${each.name}` }));
     return item;
   });
-  return card("Your projects", element("ul", { class: "files" }, ...items));
+  const rest = items.splice(FIRST);
+  return card("Your projects", element("ul", { class: "files" }, ...items),
+    rest.length ? element("details", {}, element("summary", {}, `${rest.length} more`), element("ul", { class: "files" }, ...rest)) : "");
 }
 
 function stateText(project) {
@@ -108,9 +121,10 @@ function stateText(project) {
 export async function startPage({ page, studio }) {
   const { limits, folders } = studio.about;
   page.append(dropZone(limits.max_upload));
-  page.append(await exampleCards());
+  const [examples, projects] = await Promise.all([exampleCards(), recentProjects()]);
+  page.append(projects, examples);
   if (folders.length) {
     page.append(folderBrowser((path) => trying(async () => openProject([await post("/sources/path", { path })]))));
   }
-  page.append(await recentProjects(), element("footer", {}, `piforest ${studio.about.version}. Everything stays on this machine.`));
+  page.append(element("footer", {}, `piforest ${studio.about.version}. Everything stays on this machine.`));
 }

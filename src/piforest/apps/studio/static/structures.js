@@ -35,5 +35,5 @@ export function structuresCard(plot, project) {
       element("span", { class: "code" }, each.equation ?? ""),
     ];
   });
-  return card("Structures", table("Structures", ["Draw", "Name", "Family", "Rows", "Sigma", "Equation"], rows, [3, 4]));
+  return card("Structures", table("Structures with their equations", ["Draw", "Name", "Family", "Rows", "Sigma", "Equation"], rows, [3, 4]));
 }

@@ -44,5 +44,5 @@ export async function takePage({ page, project, job }) {
     element("p", {}, element("a", { class: "primary", href: `/api/projects/${project.id}/file`, download: "" }, "Project file"))));
   const names = result.files.filter((name) => CODE[name]);
   const codes = await Promise.all(names.map((name) => text(`/jobs/${chosen.id}/files/${name}${query}`).catch((error) => error.message)));
-  page.append(card("To repeat this run", note("Both give the same rows, bit for bit."), ...names.map((name, k) => codeBlock(CODE[name], codes[k], `code-${name.split(".")[0]}`))));
+  page.append(card("To repeat this run", note("Both give the same rows, bit for bit."), ...names.map((name, k) => codeBlock(CODE[name], codes[k].replace("#!/bin/sh\n", ""), `code-${name.split(".")[0]}`))));
 }

@@ -46,12 +46,19 @@ export function table(name, heads, rows, numeric = []) {
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(cell))))));
 }
 
-// What to know, each with its way out and, where there is one, a button that takes it.
-export function banner(title, findings, act) {
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+// What to know, each with its way out and, where there is one, a button that takes it. taken: the
+// settings that are chosen; a way out that is among them is said to be taken.
+export function banner(title, findings, act, taken = {}) {
   const id = `banner-${(cards += 1)}`;
   const items = findings.map((each) => {
     const item = element("li", {}, each.sentence ?? each.text, " ", element("span", {}, each.way_out ?? ""));
-    if (each.action) item.append(" ", button(each.action.label, () => act(each.action), { class: "small" }));
+    if (!each.action) return item;
+    if (Object.entries(each.action.settings).every(([name, value]) => same(taken[name], value))) {
+      item.append(" ", element("span", { class: "taken" }, `${each.action.label}: done.`), " ",
+        button("Undo", () => act({ label: "Undone", settings: Object.fromEntries(Object.keys(each.action.settings).map((name) => [name, null])) }), { class: "small", "aria-label": `Undo: ${each.action.label}` }));
+    } else item.append(" ", button(each.action.label, () => act(each.action), { class: "small" }));
     return item;
   });
   return element("section", { class: "banner", "aria-labelledby": id },
@@ -75,6 +82,15 @@ export async function trying(action) {
     say(error.message, true);
     return null;
   }
+}
+
+// A function that acts once its calls have paused, as those of a slider do.
+export function soon(action, pause = 300) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(action, pause);
+  };
 }
 
 export function bytes(count) {

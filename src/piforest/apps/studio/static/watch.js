@@ -2,7 +2,7 @@
 
 import { button, element } from "../web/dom.js";
 import { get, remove } from "./api.js";
-import { bytes, trying } from "./ui.js";
+import { bytes, say, trying } from "./ui.js";
 
 const EVERY = 400;
 export const isOver = (job) => !["queued", "running"].includes(job.state);
@@ -40,14 +40,25 @@ export function watched(first, { isCurrent, over }) {
   };
   const look = async () => {
     if (!isCurrent()) return;
-    const job = await get(`/jobs/${first.id}`).catch(() => null);
+    const job = await get(`/jobs/${first.id}`).catch((error) => ({ error }));
     if (!isCurrent()) return;
-    if (job && isOver(job)) {
+    if (job.error instanceof Error) {
+      // Without a status nobody answered: the server may be starting again.
+      made.classList.add("lost");
+      status.textContent = job.error.status ? job.error.message : "Studio does not answer. This page tries again until it does.";
+      bar.removeAttribute("value");
+      setTimeout(look, 5 * EVERY);
+      return;
+    }
+    if (made.classList.contains("lost")) {
+      made.classList.remove("lost");
+      say("Studio answers again.");
+    }
+    if (isOver(job)) {
       over(job);
       return;
     }
-    if (job) show(job);
-    else status.textContent = "Studio does not answer; trying again.";
+    show(job);
     setTimeout(look, EVERY);
   };
   show(first);
