@@ -17,6 +17,7 @@ import numpy as np
 
 from ._random import Stream
 from .bands.ladder import WIDE_WIDTHS
+from .bands.noise import robust_sigma
 from .bands.resolution import is_categorical
 from .families import extent, layout_of, marginal_rows
 from .families.scaled import column_units
@@ -24,6 +25,7 @@ from .fitted import FittedForest
 from .models.membership import first_occurrences
 from .protocols import Floats, ModelFamily
 from .structures.greedy import REACH, Structure
+from .structures.laws import related_columns, target_of
 from .units import scaled_text, unequal_ranges
 
 __all__ = ["Finding", "diagnose"]
@@ -37,13 +39,15 @@ _HOLDS_ALL = 0.98
 _LITTLE = 0.6
 # A structure is weak if its points are nearly as far from it as null rows are, in the median. A law
 # that explains the share q of the variance of a Gaussian target has sqrt((1 - q) / (1 + q)) times
-# their distance: 0.5 for 60 %. Bands are compared with null rows, which favours steep laws, so that
-# the coefficients of weak ones are too large: 1.2 to 1.5 in place of 1 below 60 %.
+# their distance: 0.5 for 60 %.
 _WEAK = 0.5
 # Labels that agree less than this, as F1, with the points beyond all structures are doubtful.
 _GOOD_AGREEMENT = 0.7
 # A step of a column is worth a word if it is larger than this share of sigma.
 _COARSE = 0.5
+# A column has a long tail if more than this share of its values is farther than this many robust
+# sigmas from the median on one side; 0.003 % of a Gaussian, 1.3 % of an exponential distribution.
+_TAIL, _LONG_TAIL = 4.0, 0.05
 _NULL_ROWS = 2000
 _END = 1.001  # a factor for comparing widths
 _LISTED = 4
@@ -59,7 +63,7 @@ class Finding:
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
         "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
-        "weak_structure", "categorical_columns" or "better_family". Later versions may add others.
+        "weak_structure", "categorical_columns", "long_tail" or "better_family". Later versions may add others.
     text : str
         What was found, in one sentence.
     advice : str
@@ -135,6 +139,7 @@ def diagnose(
         *_about_strength(fitted, structures),
         *_about_labels(agreement),
         *_about_levels(families[0], X, columns),
+        *_about_tails(families[0], X, columns),
         *_about_units(families, X, names),
         *_about_scaling(families[0], columns),
         *_about_steps(steps, sigma * column_units(families[0], X.shape[1]), columns),
@@ -151,10 +156,16 @@ def _about_structures(
     size = min(family.sample_size(X.shape[1]) for family in families)
     few = fitted.n_training < _POINTS_PER_SAMPLE_POINT * size
     if not found:
+        related = len(families) == 1 and related_columns(families[0], X)
+        reason = (
+            f"The columns are related, but rows scatter about any {names} nearly as much as the "
+            "target does by itself"
+            if related
+            else f"No {names} stands out from chance in {len(X):,} points"
+        )
         yield Finding(
             "no_structure",
-            f"No {names} stands out from chance in {len(X):,} points: the scores say which points "
-            "are isolated, not which are anomalous.",
+            f"{reason}: the scores say which points are isolated, not which are anomalous.",
             "Try another family, check that the columns are the right ones, or add points; "
             "contamination flags a share of the points nevertheless.",
         )
@@ -197,8 +208,7 @@ def _about_strength(fitted: FittedForest, structures: Sequence[Structure]) -> It
                 "weak_structure",
                 f"Structure {number} is weak: its points are {nearness:.2g} times as far from it "
                 "as rows whose columns have nothing to do with each other.",
-                "Scores tell rows far off a vague trend, and its coefficients may be too large by "
-                "half: take them from a regression of its rows.",
+                "Scores tell rows far off a vague trend: only the farthest rows are anomalies.",
             )
 
 
@@ -228,6 +238,29 @@ def _about_levels(family: ModelFamily, X: Floats, names: list[str]) -> Iterator[
             f"{listed}{more}: few different values, as categories have, and distances between "
             "categories mean little.",
             "Leave such columns out, or take one of them as groups.",
+        )
+
+
+def _about_tails(family: ModelFamily, X: Floats, names: list[str]) -> Iterator[Finding]:
+    """A target with a long tail on one side."""
+    target = target_of(family)
+    if target is None:
+        return
+    y = X[:, target]
+    middle = float(np.median(y))
+    far = _TAIL * robust_sigma(np.abs(y - middle), float(np.ptp(y)), 1)
+    above, below = float(np.mean(y > middle + far)), float(np.mean(y < middle - far))
+    if far > 0 and max(above, below) > _LONG_TAIL and min(above, below) < max(above, below) / 3:
+        side, advice = "below", "Look at these rows first, or transform the column."
+        if above > below:
+            side = "above"
+            advice = "If its ratios mean more than its differences, take its logarithm."
+        yield Finding(
+            "long_tail",
+            f"{100 * max(above, below):.3g} % of the values of {names[target]} are more than "
+            f"{_TAIL:g} sigmas {side} its median: far values look like anomalies, although the "
+            "column may be like that.",
+            advice,
         )
 
 

@@ -8,7 +8,7 @@ from scipy.special import gammaincinv
 from ..protocols import Floats
 
 # A point is in the core within this many sigmas.
-_CORE = 3.0
+CORE = 3.0
 
 
 def robust_sigma(r: Floats, start: float, codimension: int) -> float:
@@ -17,7 +17,7 @@ def robust_sigma(r: Floats, start: float, codimension: int) -> float:
     It follows from the median of the residuals of the core: those up to `start`, then once more
     those within three sigmas. `start` / 2 without any.
     """
-    median, sigma, far = _median_length(codimension), start / 2, in_sigmas(_CORE, codimension)
+    median, sigma, far = _median_length(codimension), start / 2, in_sigmas(CORE, codimension)
     for core in (start, None):
         inner = r[r <= (far * sigma if core is None else core)]
         sigma = float(np.median(inner) / median) if len(inner) else sigma

@@ -39,7 +39,10 @@ def law_models(
     family: Any = models.family
     if not hasattr(family, "parallel"):
         return None
-    some, few = X[choose(stream.child("rows"), len(X), _ROWS)], models.take(np.sort(np.argsort(-ratio, kind="stable")[:_MODELS]))
+    some = X[choose(stream.child("rows"), len(X), _ROWS)]
+    # Those with the most evidence are of one law, if there are several.
+    best = np.argsort(-ratio, kind="stable")[:_MODELS]
+    few = models.take(np.union1d(best, np.arange(min(_MODELS, len(models)))))
     table = full_band_table(some, few, sample_membership([few]), ladder, n_jobs)
     bands = [BandCounts(some, few, table)]
     counted = evidence_rows(bands, np.ones(len(some), np.bool_))

@@ -12,6 +12,7 @@ from ..bands.noise import in_sigmas, robust_sigma
 from ..families import extent, has_own_null, null_rows
 from ..models.heaps import fills_little, is_heap
 from ..protocols import Bools, Floats, Ints, ModelFamily
+from .description import EXACT
 from .greedy import Structure
 
 # A structure ends between 2 and 4.5 of its sigmas, farther if its codimension is above 2.
@@ -93,6 +94,8 @@ def _end(r: Floats, structure: Structure, d: int, widest: float) -> float:
     """
     c = structure.family.codimension(d)
     sigma = robust_sigma(r, structure.half_width, c)
+    if sigma <= EXACT * structure.half_width:
+        sigma = structure.half_width / 2
     ordered = np.sort(r)
 
     def density(low: float, high: float) -> float:

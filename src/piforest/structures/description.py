@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..bands.noise import robust_sigma
+from ..bands.noise import CORE, in_sigmas, robust_sigma
 from ..families import layout_of
 from ..families._describe import Description, vector
 from ..protocols import Floats, Ints, ModelFamily
 
 # A sigma below this share of the half-width is due to rounding errors.
-_EXACT = 1e-6
+EXACT = 1e-6
 # Significant digits of an equation.
 _DIGITS, _MOST_DIGITS = 4, 15
 
@@ -142,12 +142,17 @@ class Structure:
         """The same structure with other members."""
         return replace(self, members=members)
 
-    def with_noise(self, X: Floats, members: Ints) -> Structure:
-        """The same structure with these rows of X as members, and their noise."""
-        r = self.residuals(X[members])
-        sigma = robust_sigma(r, self.half_width, self.family.codimension(X.shape[1]))
+    def with_noise(self, X: Floats, members: Ints, raw: Floats | None = None) -> Structure:
+        """The same structure with these rows of X as members, and their noise; raw: the rows
+        without dither, if they are rounded."""
+        r, c = self.residuals(X[members]), self.family.codimension(X.shape[1])
+        sigma = robust_sigma(r, self.half_width, c)
+        if raw is not None:
+            # The median of rounded values is one of few levels, their mean square is not.
+            core = raw[members][r <= in_sigmas(CORE, c) * sigma]
+            sigma = float(np.sqrt(np.mean(self.residuals(core) ** 2) / c)) if len(core) else sigma
         # Of points that lie exactly on it, the noise is not known.
-        known = sigma > _EXACT * self.half_width
+        known = sigma > EXACT * self.half_width
         return replace(self, members=members, sigma=sigma if known else self.half_width / 2)
 
     @property

@@ -12,8 +12,10 @@ import numpy as np
 from .._kernels.bands import NO_BAND
 from .._random import Stream
 from ..bands.evidence import BandTable, count_bins, least_ratio, null_within, within
+from ..bands.ladder import is_noisy
 from ..families import layout_of, marginal_rows
 from ..models.drawing import ModelSet
+from ..models.refit import ROWS_EACH
 from ..models.membership import first_occurrences, sample_membership
 from ..protocols import Bools, Floats, Ints
 from .description import Structure
@@ -60,9 +62,16 @@ class BandCounts:
 
     def ratios(self, counts: Any, n: int) -> Floats:
         """(w, m) log-likelihood ratios for these counts of n points."""
-        return self.ladder.ratios(
-            within(counts), self.codimension, n, self.null_inside, self.lowest
-        )
+        inside = within(counts)
+        ratios = self.ladder.ratios(inside, self.codimension, n, self.null_inside, self.lowest)
+        return self._without_few(ratios, inside)
+
+    def _without_few(self, ratios: Floats, inside: Any) -> Floats:
+        """Ratios that are 0 for bands of few points among much noise: laws are fitted to the rows
+        that they are measured on, and some of these are in a narrow band by chance."""
+        if is_noisy(self.ladder.grid):
+            ratios[inside < ROWS_EACH * self.models.samples.shape[1]] = 0.0
+        return ratios
 
     def best(self, counts: Any, n: int) -> tuple[Ints, Floats]:
         """(w,) the model with the largest of the `ratios` at each width, and that ratio."""
@@ -106,6 +115,7 @@ class BandCounts:
         null_inside = None if null is None else self._inside(null, params)
         lowest = self.ladder.lowest(self.family, params)
         ratios = self.ladder.ratios(inside, self.codimension, len(rows), null_inside, lowest)
+        ratios = self._without_few(ratios, inside)
         best = np.argmax(ratios, axis=0)
         return best, ratios[best, np.arange(len(best))]
 

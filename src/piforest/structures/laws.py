@@ -18,7 +18,7 @@ from .._random import Stream
 from ..bands.ladder import is_noisy
 from ..bands.noise import robust_sigma
 from ..families import layout_of
-from ..models.refit import normalisation
+from ..models.refit import ROWS_EACH, normalisation
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .greedy import (
     BandCounts,
@@ -117,7 +117,7 @@ def whole_law(families: Sequence[BandCounts], counted: Bools) -> list[Candidate]
     It is one model, not the best of thousands, so that fewer rows and weaker laws suffice.
     """
     bands, rows = families[0], np.flatnonzero(counted)
-    if len(families) > 1 or not is_wide(bands) or _target(bands.family) is None:
+    if len(families) > 1 or not is_wide(bands) or target_of(bands.family) is None:
         return []
     law = law_of_all(bands.family, bands.X[rows])
     if law is None:
@@ -126,17 +126,12 @@ def whole_law(families: Sequence[BandCounts], counted: Bools) -> list[Candidate]
 
 
 def law_of_all(family: Any, X: Floats) -> tuple[Floats, float] | None:
-    """The parameters (p,) and the sigma of the law of all rows of X, if it stands out.
-
-    It does if the F test of a regression between ranks says so, which single rows far away cannot
-    decide, and if it explains enough of the target.
-    """
-    (n, d), target = X.shape, _target(family)
-    if target is None or n < d + 3:
+    """The parameters (p,) and the sigma of the law of all rows of X, if it stands out: the columns
+    are related, and it explains enough of the target."""
+    target, size = target_of(family), family.sample_size(X.shape[1])
+    if target is None or len(X) < ROWS_EACH * size or not related_columns(family, X):
         return None
-    if _rank_chance(X, target % d) > _CHANCE:
-        return None
-    y = X[:, target % d]
+    y = X[:, target]
     deviations = np.abs(y - np.median(y))
     spread = robust_sigma(deviations, float(deviations.max()), 1)
     law = _robust_law(family, X, spread)
@@ -144,7 +139,14 @@ def law_of_all(family: Any, X: Floats) -> tuple[Floats, float] | None:
     return law if explains else None
 
 
-def _target(family: ModelFamily) -> int | None:
+def related_columns(family: ModelFamily, X: Floats) -> bool:
+    """Whether the target of a table depends on the other columns, by the F test of a regression
+    between ranks, which single rows far away cannot decide."""
+    (n, d), target = X.shape, target_of(family)
+    return target is not None and n > d and _rank_chance(X, target % d) <= _CHANCE
+
+
+def target_of(family: ModelFamily) -> int | None:
     """The target column of a table; None for other families."""
     layout = layout_of(family)
     return layout.target if layout.kind == "table" else None

@@ -86,7 +86,10 @@ def find_structures(
     found = sorted(settled(found, counted), key=lambda c: -c.log_ratio)
     structures = [each.structure() for each in found[:MAX_STRUCTURES]] or list(known)
     cells = members_of(X, normal, structures)
-    return [each.with_noise(raw, np.flatnonzero(cells == k)) for k, each in enumerate(structures)]
+    rounded = None if raw is X else raw
+    return [
+        each.with_noise(X, np.flatnonzero(cells == k), rounded) for k, each in enumerate(structures)
+    ]
 
 
 def _best_start(
