@@ -40,6 +40,10 @@ else:
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Tests and libraries make millions of objects that stay; with the usual thresholds the collector
+# goes through them so often that it takes a twentieth of the time.
+gc.set_threshold(100_000, 50, 50)
+
 _skipped: set[str] = set()
 _skipped_data: set[str] = set()
 
@@ -56,11 +60,6 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collecto
     if _TESTS in file_path.parents:
         collectors = [each for each in collectors if not isinstance(each, DoctestModule)]
     return collectors
-
-
-def pytest_collection_finish() -> None:
-    """What is there now stays: the garbage collector need not go through it again and again."""
-    gc.freeze()
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

@@ -18,6 +18,7 @@ from piforest.bands.evidence import (
     least_ratio,
     measure_bands,
     model_weights,
+    strongly_disagrees,
     within,
 )
 from piforest.bands.ladder import (
@@ -271,3 +272,19 @@ def test_sigma_can_be_estimated_from_one_model_and_not_from_none():
         piforest.estimate_sigma(X, "line", n_models=0)
     with pytest.raises(ValueError, match="X must hold values between"):
         piforest.estimate_sigma(X * 1e160, "line")
+
+
+def test_a_given_sigma_is_contradicted_by_evidence_elsewhere_alone():
+    given, chance = 1.0, least_ratio(3)
+    # Half-widths of a sigma of 1, of 4 and of 20: only the last is more than five times as wide.
+    half_width = np.array([2.0, 8.0, 40.0])
+
+    def found(*ratio):
+        return strongly_disagrees(given, half_width, np.array(ratio))
+
+    assert found(0.0, 0.0, chance + 1e-6) == 20.0
+    assert found(0.0, 0.0, chance) is None
+    assert found(10.0, 0.0, 20 + chance + 1e-6) == 20.0
+    assert found(10.0, 0.0, 20 + chance) is None
+    assert found(0.0, 10.0, 20 + chance) is None
+    assert strongly_disagrees(20.0, half_width, np.array([chance + 1, 0.0, 0.0])) == 1.0

@@ -39,6 +39,8 @@ EQUIVALENT = {
     "preferences.Preferences.rows_of: end + block [> -> >=] len(values)": _MEMORY,
     "preferences._limits: np.sqrt(2 * np.log(np.maximum(2 * unit, [1.0 -> 1.25]))": _REMOVED,
     "preferences._limits: return np.where([2 -> 3] * unit > 1 - 1e-09": _REMOVED,
+    "bands.band_bins: padded = np.full(MAX_WIDTHS, -[1.0 -> 1.25])": _NEGATIVE,
+    "bands.count_bins: last = first + 255 if first + 255 [< -> <=] rows.shape[0]": _TIES,
     "preferences._limits: return np.where(2 * unit [> -> >=] 1 - 1e-09": _MARGIN,
     "preferences.collect_gaussian: zeros = [0 -> 1]": "removes zeros where there are none",
     "preferences.Preferences._fixed_point: n_left [< -> <=] 0": "checks what is valid once more",
