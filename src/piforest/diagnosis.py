@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._numbers import readable
 from ._random import Stream
 from .bands.ladder import WIDE_WIDTHS
 from .bands.noise import robust_sigma
@@ -63,7 +64,8 @@ class Finding:
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
         "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
-        "weak_structure", "categorical_columns", "long_tail" or "better_family". Later versions may add others.
+        "weak_structure", "categorical_columns", "long_tail" or "better_family".
+        Later versions may add others.
     text : str
         What was found, in one sentence.
     advice : str
@@ -182,7 +184,7 @@ def _about_structures(
         yield Finding(
             "one_structure",
             f"One {structures[0].family.name} holds {share:.3g} % of the points, with a sigma of "
-            f"{structures[0].sigma:.3g}.",
+            f"{readable(structures[0].sigma)}.",
             "If you expect several structures or anomalies, check the units of the columns, or "
             "pass sigma.",
         )
@@ -297,7 +299,7 @@ def _about_steps(steps: Floats | None, sigma: Floats, names: list[str]) -> Itera
     """Columns that are rounded to steps that are not small against sigma; (d,) in their units."""
     coarse = [] if steps is None else np.flatnonzero(steps > _COARSE * sigma).tolist()
     if steps is not None and coarse:
-        listed = ", ".join(f"{names[k]} to {steps[k]:.3g}" for k in coarse[:_LISTED])
+        listed = ", ".join(f"{names[k]} to {readable(steps[k])}" for k in coarse[:_LISTED])
         more = f" and {len(coarse) - _LISTED} more" if len(coarse) > _LISTED else ""
         yield Finding(
             "rounded_columns",
@@ -329,8 +331,8 @@ def _about_a_given_sigma(sigma: float, disagreement: float | None) -> Iterator[F
     if disagreement is not None:
         yield Finding(
             "sigma_disagrees",
-            f"sigma = {sigma:.3g} was given, but the structures in the data look as if it were "
-            f"{disagreement:.3g}.",
+            f"sigma = {readable(sigma)} was given, but the structures in the data look as if it "
+            f"were {readable(disagreement)}.",
             "sigma='auto' uses the estimate.",
         )
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
+from ._numbers import readable
 from ._random import Stream, below, mix
 from .families import layout_of
 from .families.scaled import column_units
@@ -228,7 +229,7 @@ def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str
     what = f"structure {first.structure} ({family}, {first.support} points)"
     if not np.isfinite(first.sigmas):
         return head + "on the wrong side of every structure."
-    away = f"{first.sigmas:.3g} sigmas ({first.distance:.3g}) away"
+    away = f"{first.sigmas:.3g} sigmas ({readable(first.distance)}) away"
     if _is_on(found):
         but = ", but it shares too little with its points" if anomalous else ""
         if found.extrapolated:
@@ -241,7 +242,7 @@ def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str
         least = found.changes[0]
         now = float(x[structures[first.structure].names.index(least.column)])
         text += (
-            f" To lie on it, {least.column} alone would have to be {least.value:.4g} instead of "
-            f"{now:.4g}."
+            f" To lie on it, {least.column} alone would have to be {readable(least.value, 4)} "
+            f"instead of {readable(now, 4)}."
         )
     return text

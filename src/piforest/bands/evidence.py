@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
 from .._kernels import bands as compiled
+from .._numbers import readable
 from .._random import Stream, choose
 from .._threads import in_threads
 from .._validation import check_family_fits, check_integer, check_magnitude, warn_user
@@ -250,7 +251,8 @@ def fallback_sigma(X: Floats, models: ModelSet) -> float:
     sigma = float(extent(models.family, X) * WIDTHS[len(WIDTHS) // 2] / 2)
     warn_user(
         f"no structure of family {models.family.name!r} was found in {len(X)} points; sigma='auto' "
-        f"fell back to {sigma:.3g}. Pass sigma, the noise of the structures in the units of X."
+        f"fell back to {readable(sigma)}. Pass sigma, the noise of the structures in the units of "
+        "X."
     )
     return sigma
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from .._numbers import readable
 from .._progress import Progress
 from .._random import Stream, choose
 from .._threads import thread_limit
@@ -44,8 +45,8 @@ from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
 from ..sampling import resolve_sampler
 from .concentrating import with_concentrated
-from .laws import law_models
 from .explaining import ROWS, add_unexplained, drop_explained
+from .laws import law_models
 from .refinement import Steps, refine
 from .widths import choose_grid
 
@@ -289,7 +290,9 @@ class _Scaling:
         laws = self._laws(best)
         if laws is not None:
             self.models = laws
-            self._remeasure(keep, [part.scale for part in laws], [np.ones(len(part)) for part in laws])
+            self._remeasure(
+                keep, [part.scale for part in laws], [np.ones(len(part)) for part in laws]
+            )
         elif parameters.steps and self._is_certain(best):
             self._refine(keep, explains)
         return self
@@ -402,8 +405,8 @@ def _warn_if_suspicious(given: float, bands: Bands, models: ModelSet) -> None:
     sigma = strongly_disagrees(given, bands.half_width, bands.ratio)
     if sigma is not None:
         warn_user(
-            f"sigma={given:.3g} was given, but the structures of family {models.family.name!r} in "
-            f"X look as if it were {sigma:.3g}; sigma='auto' uses that."
+            f"sigma={readable(given)} was given, but the structures of family {models.family.name!r} "
+            f"in X look as if it were {readable(sigma)}; sigma='auto' uses that."
         )
 
 

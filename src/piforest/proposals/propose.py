@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from .._numbers import readable
 from .._random import Stream, choose
 from .._tensors import to_numpy
 from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
@@ -253,7 +254,7 @@ def _sentence(
     sigma = float(np.median([each.sigma for each in structures]))
     return (
         f"{counts} {explain} {100 * described.explained:.0f} % of the rows, with a noise of "
-        f"{sigma:.2g}.{' ' if note else ''}{note}"
+        f"{readable(sigma, 2)}.{' ' if note else ''}{note}"
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._numbers import readable
 from ..protocols import Bools, Floats, Ints
 
 # A step of the time above this many median steps is a gap.
@@ -130,8 +131,10 @@ def _reason(inside: Floats, normal: Floats, names: list[str]) -> tuple[str | Non
     if sizes[k] < _OFF:
         return None, 0.0, "the channels do not go together as elsewhere"
     way = "higher" if shift[k] > 0 else "lower"
-    times = f"{sizes[k]:.2g}" if sizes[k] < _MOST else "over a million"
-    reason = f"{names[k]} {way} by {abs(shift[k]):.4g} than {than}, {times} times its spread"
+    times = f"{readable(sizes[k], 2)}" if sizes[k] < _MOST else "over a million"
+    reason = (
+        f"{names[k]} {way} by {readable(abs(shift[k]), 4)} than {than}, {times} times its spread"
+    )
     return names[k], float(shift[k]), reason
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._numbers import readable
 from ..bands.noise import CORE, in_sigmas, robust_sigma
 from ..families import layout_of
 from ..families._describe import Description, vector
@@ -60,7 +61,7 @@ class Structure:
     def __repr__(self) -> str:
         return (
             f"Structure({self.family.name}, {self.support} points, half-width "
-            f"{self.half_width:.3g}, log ratio {self.log_ratio:.4g})"
+            f"{readable(self.half_width)}, log ratio {self.log_ratio:.4g})"
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._numbers import readable
 from .._random import SUBSET, Stream, below, mix
 from .._validation import check_enough_rows
 from ..diagnosis import Finding
@@ -200,7 +201,7 @@ def _sentence(fitted: FittedWindows, score: float, threshold: float, nearest: li
     assert window.structure is not None
     where = f"the local {window.structure.family.name} of window {first.structure}"
     what = f"{where} (side {_side(fitted, window.size):.3g}, {first.support} points)"
-    away = f"{first.sigmas:.3g} sigmas ({first.distance:.3g}) away"
+    away = f"{first.sigmas:.3g} sigmas ({readable(first.distance)}) away"
     return head + f"{'on' if first.sigmas <= _ON else 'not on'} {what}, {away}."
 
 

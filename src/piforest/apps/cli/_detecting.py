@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..._numbers import readable
 from ..._progress import tell
 from ._input import Points
 from ._options import (
@@ -406,7 +407,7 @@ def print_summary(output: Output, summary: Mapping[str, Any]) -> None:
     kept = f"{summary['models']:,} of {summary['drawn']:,} drawn"
     output.say(f"models      {kept}, family {names}{dropped}")
     source = summary["sigma_source"]
-    output.say(f"sigma       {summary['sigma']:.4g}, {_SOURCES.get(source, source)}")
+    output.say(f"sigma       {readable(summary['sigma'], 4)}, {_SOURCES.get(source, source)}")
     output.say(anomalies_line(flagged, n, summary["threshold"], summary["threshold_source"]))
     found, counted_in = summary["structures"], summary["members_counted_in"]
     of = ""
@@ -418,7 +419,7 @@ def print_summary(output: Output, summary: Mapping[str, Any]) -> None:
     for k, each in enumerate(found[:_NAMED]):
         counted = f"{each['members']:,} points"
         note = f"; {each['note']}" if each.get("note") else ""
-        width = f"half-width {each['half_width']:.3g}"
+        width = f"half-width {readable(each['half_width'])}"
         output.say(f"  {k:>2}  {each['family']}, {counted}, {width}{note}")
         output.say(f"      {each['equation']}")
         if len(each.get("pieces", ())) > 1:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+from ..._numbers import readable
 from ._detecting import (
     add_detector,
     diagnosis_of,
@@ -171,10 +172,11 @@ def _print_changes(output: Output, changes: Any, row: Any, names: Sequence[str])
     output.say("\nto lie on the nearest structure, one of these alone would have to change")
     values = dict(zip(names, row))
     for each in changes:
-        now = float(values[each.column])
+        now, to = (readable(float(value), 6) for value in (values[each.column], each.value))
+        change = ("+" if each.change > 0 else "") + readable(each.change, 4)
         output.say(
-            f"  {each.column:<18} from {now:.6g} to {each.value:.6g} ({each.change:+.4g}, "
-            f"{100 * each.relative:.3g} % of its range)"
+            f"  {each.column:<18} from {now} to {to} ({change}, {100 * each.relative:.3g} % of its "
+            "range)"
         )
 
 
@@ -186,7 +188,8 @@ def _print_nearest(output: Output, nearest: list[dict[str, Any]]) -> None:
     for each in nearest:
         name = f"{each['structure']} ({each['family']})"
         output.say(
-            f"  {name:<18} {each['sigmas']:>11.4g} {each['distance']:>11.4g} {each['support']:>11,}"
+            f"  {name:<18} {readable(each['sigmas'], 4):>11} {readable(each['distance'], 4):>11} "
+            f"{each['support']:>11,}"
         )
         output.say(f"    {each['equation']}")
 
