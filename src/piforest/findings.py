@@ -22,6 +22,7 @@ from .models.membership import sample_membership
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
 from .structures.boundaries import Boundaries, own_null_rows
+from .structures.dependence import independent_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure, greedy_structures
 from .structures.pieces import Pieces, find_pieces
@@ -255,7 +256,11 @@ class Findings:
         fitted, families = self.fitted, self._band_counts(backend)
         threshold = self.automatic_threshold(backend) if fitted.has_null else np.inf
         stream = Stream(fitted.key).child("structures")
-        found = find_structures(families, fitted.pool_scores <= threshold, stream)
+        normal = fitted.pool_scores <= threshold
+        found = find_structures(families, normal, stream)
+        fewer = independent_rows(families, normal, found, stream.child("independent"))
+        if fewer is not None:
+            found = find_structures(families, fewer, stream) or found
         rows, numbers, is_pool = self._represented()
         scores = fitted.pool_scores if is_pool else self.subset_scores(backend)
         # Of the rows as they are, not dithered: the same rule as for new rows.
