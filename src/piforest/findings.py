@@ -22,6 +22,7 @@ from .models.membership import sample_membership
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
 from .structures.boundaries import Boundaries, own_null_rows
+from .structures.dependence import independent_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure
 from .structures.laws import law_structures
@@ -258,6 +259,9 @@ class Findings:
         stream = Stream(fitted.key).child("structures")
         normal = fitted.pool_scores <= threshold
         found = find_structures(families, normal, stream, self._greedy or [])
+        fewer = independent_rows(families, normal, found, stream.child("independent"))
+        if fewer is not None:
+            found = find_structures(families, fewer, stream) or found
         rows, numbers, is_pool = self._represented()
         scores = fitted.pool_scores if is_pool else self.subset_scores(backend)
         # Of the rows as they are, not dithered: the same rule as for new rows.
