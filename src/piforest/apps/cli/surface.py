@@ -47,8 +47,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group = parser.add_argument_group("detector")
     group.add_argument(
-        "--family", type=names, metavar="NAME", default=["linear_regression"],
-        help="what the surface is in a window, for rows x, y, value (default: linear_regression)",
+        "--family", type=names, metavar="NAME", default=["polynomial_regression"],
+        help="what the surface is in a window, for rows x, y, value (default: "
+        "polynomial_regression, quadratic)",
     )  # fmt: skip
     group.add_argument(
         "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
