@@ -44,8 +44,8 @@ from ..preferences import resolve_kernel
 from ..protocols import Floats, Ints, Kernel, ModelFamily, Sampler
 from ..sampling import resolve_sampler
 from .concentrating import with_concentrated
-from .laws import law_models
 from .explaining import ROWS, add_unexplained, drop_explained
+from .laws import law_models
 from .refinement import Steps, refine
 from .widths import choose_grid
 
@@ -289,7 +289,9 @@ class _Scaling:
         laws = self._laws(best)
         if laws is not None:
             self.models = laws
-            self._remeasure(keep, [part.scale for part in laws], [np.ones(len(part)) for part in laws])
+            self._remeasure(
+                keep, [part.scale for part in laws], [np.ones(len(part)) for part in laws]
+            )
         elif parameters.steps and self._is_certain(best):
             self._refine(keep, explains)
         return self
@@ -300,9 +302,10 @@ class _Scaling:
         whole = steps.refit and steps.select and self.parameters.scale == "adaptive"
         if len(self.models) > 1 or not whole or not is_noisy(grid):
             return None
+        assert self.bands is not None
         found = law_models(
-            self.models[0], self.bands[0].ratio, self.rows[0].dithered, self.ladders[0], self.stream.child("laws"),
-            self.parameters.n_jobs,
+            self.models[0], self.bands[0].ratio, self.rows[0].dithered, self.ladders[0],
+            self.stream.child("laws"), self.parameters.n_jobs,
         )  # fmt: skip
         return None if found is None else [found]
 

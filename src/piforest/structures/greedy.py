@@ -15,8 +15,8 @@ from ..bands.evidence import BandTable, count_bins, least_ratio, null_within, wi
 from ..bands.ladder import is_noisy
 from ..families import layout_of, marginal_rows
 from ..models.drawing import ModelSet
-from ..models.refit import ROWS_EACH
 from ..models.membership import first_occurrences, sample_membership
+from ..models.refit import ROWS_EACH
 from ..protocols import Bools, Floats, Ints
 from .description import Structure
 
