@@ -64,8 +64,8 @@ class Finding:
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
         "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
-        "weak_structure", "categorical_columns", "long_tail" or "better_family".
-        Later versions may add others.
+        "weak_structure", "categorical_columns", "long_tail" or "better_family". Later versions may
+        add others.
     text : str
         What was found, in one sentence.
     advice : str

@@ -303,9 +303,10 @@ class _Scaling:
         whole = steps.refit and steps.select and self.parameters.scale == "adaptive"
         if len(self.models) > 1 or not whole or not is_noisy(grid):
             return None
+        assert self.bands is not None
         found = law_models(
-            self.models[0], self.bands[0].ratio, self.rows[0].dithered, self.ladders[0], self.stream.child("laws"),
-            self.parameters.n_jobs,
+            self.models[0], self.bands[0].ratio, self.rows[0].dithered, self.ladders[0],
+            self.stream.child("laws"), self.parameters.n_jobs,
         )  # fmt: skip
         return None if found is None else [found]
 
@@ -405,8 +406,8 @@ def _warn_if_suspicious(given: float, bands: Bands, models: ModelSet) -> None:
     sigma = strongly_disagrees(given, bands.half_width, bands.ratio)
     if sigma is not None:
         warn_user(
-            f"sigma={readable(given)} was given, but the structures of family {models.family.name!r} "
-            f"in X look as if it were {readable(sigma)}; sigma='auto' uses that."
+            f"sigma={readable(given)} was given, but the structures of family "
+            f"{models.family.name!r} in X look as if it were {readable(sigma)}; sigma='auto' uses that."
         )
 
 
