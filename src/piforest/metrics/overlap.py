@@ -94,7 +94,7 @@ class Products(NamedTuple):
 
     rows: SparseRows
     row_sums: Floats
-    index: InvertedRows
+    pool: InvertedRows
     pool_sums: Floats
 
 
