@@ -407,7 +407,8 @@ def _warn_if_suspicious(given: float, bands: Bands, models: ModelSet) -> None:
     if sigma is not None:
         warn_user(
             f"sigma={readable(given)} was given, but the structures of family "
-            f"{models.family.name!r} in X look as if it were {readable(sigma)}; sigma='auto' uses that."
+            f"{models.family.name!r} in X look as if it were {readable(sigma)}; sigma='auto' uses "
+            "that."
         )
 
 
