@@ -78,7 +78,10 @@ def _settled(candidate: Candidate, rows: Ints) -> Candidate:
     params, sigma = least_squares(
         bands.family, candidate.params, X, candidate.half_width / 2, codimension
     )
-    return candidate._replace(params=params, half_width=_HALF_WIDTH * sigma)
+    effect = bands.ladder.effect
+    # Not narrower than the step of rounded rows.
+    least = 0.0 if effect is None else float(effect.floors(bands.family, params[None])[0])
+    return candidate._replace(params=params, half_width=max(_HALF_WIDTH * sigma, least))
 
 
 def least_squares(
