@@ -64,8 +64,8 @@ class Finding:
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
         "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
-        "weak_structure", "categorical_columns", "long_tail" or "better_family". Later versions may
-        add others.
+        "weak_structure", "too_many_beyond", "categorical_columns", "long_tail" or "better_family".
+        Later versions may add others.
     text : str
         What was found, in one sentence.
     advice : str
@@ -95,6 +95,7 @@ def diagnose(
     steps: Floats | None = None,
     disagreement: float | None = None,
     agreement: float = 1.0,
+    beyond: float = 0.0,
 ) -> list[Finding]:
     """List what is known about the data and the result of a fit.
 
@@ -117,6 +118,8 @@ def diagnose(
     agreement : float, default=1.0
         The F1 score of the automatic labels, a threshold on the score, against the points that
         distances to the structures and scores together call anomalous.
+    beyond : float, default=0.0
+        The share of rows beyond the structures, if it is so large that none of them is flagged.
 
     Returns
     -------
@@ -139,7 +142,7 @@ def diagnose(
     return [
         *_about_structures(fitted, families, found, structures),
         *_about_strength(fitted, structures),
-        *_about_labels(agreement),
+        *_about_labels(agreement, beyond),
         *_about_levels(families[0], X, columns),
         *_about_tails(families[0], X, columns),
         *_about_units(families, X, names),
@@ -266,7 +269,15 @@ def _about_tails(family: ModelFamily, X: Floats, names: list[str]) -> Iterator[F
         )
 
 
-def _about_labels(agreement: float) -> Iterator[Finding]:
+def _about_labels(agreement: float, beyond: float) -> Iterator[Finding]:
+    if beyond > 0:
+        yield Finding(
+            "too_many_beyond",
+            f"{100 * beyond:.3g} % of the points are beyond the structures, which have much noise: "
+            "these are no rule that the others break, so that no point is flagged.",
+            "Transform a skewed column, such as by a logarithm, add the columns that it depends "
+            "on, or pass contamination to flag a share.",
+        )
     if agreement < _GOOD_AGREEMENT:
         yield Finding(
             "scores_overlap",

@@ -10,6 +10,7 @@ import numpy as np
 from ._random import SUBSET, Stream, subset
 from ._validation import check_enough_rows
 from .bands.evidence import BandTable, strongly_disagrees
+from .bands.ladder import is_noisy
 from .diagnosis import Finding, diagnose
 from .engines import Backend
 from .families.scaled import column_units
@@ -35,6 +36,9 @@ __all__ = ["Findings"]
 
 # A threshold that flags this many rows more than twice the anomalous ones does not separate them.
 _SLACK = 5
+# With bands as wide as the data, structures are told from random rows by most rows together: if
+# this share is beyond them, they are no rule that the others break.
+_MOST_OF_NOISE = 0.25
 
 Tables = Sequence[BandTable | None]
 
@@ -74,6 +78,7 @@ class Findings:
         self.better_family: list[Finding] | None = None
         """set on first use by the detector"""
         self._agreement = 1.0
+        self._too_many = 0.0
         self._diagnosis: list[Finding] | None = None
         self._calibration: Calibration | None = None
         self._pieces: Pieces | None = None
@@ -183,6 +188,7 @@ class Findings:
                 steps=steps,
                 disagreement=self._disagreement(backend),
                 agreement=self._agreement,
+                beyond=self.share_beyond(backend),
             )
         return list(self._diagnosis)
 
@@ -280,6 +286,10 @@ class Findings:
         if np.sum(scores > threshold) > 2 * np.sum(anomalous) + _SLACK:
             # The scores do not separate these rows: flag as many as there are, not most of them.
             threshold = thresholds.share(scores, float(np.mean(anomalous)))
+        flagged = float(np.mean(scores > threshold))
+        if flagged > _MOST_OF_NOISE and self._is_noisy():
+            self._too_many = flagged
+            return labels.NOTHING_FLAGGED
         if rows is self.fitted.points:
             self._agreement = labels.agreement(scores > threshold, anomalous)
         return threshold
@@ -302,6 +312,18 @@ class Findings:
             # that are nearly all on a structure contradict the structure.
             return boundaries.beyond(rows), covered
         return labels.with_missed(voted, boundaries.beyond(rows)), covered
+
+    def _is_noisy(self) -> bool:
+        """Whether the bands are as wide as the data, as those of tables with much noise are."""
+        embedding = self.fitted.embedding
+        assert embedding is not None
+        return is_noisy(embedding.measuring_of(0, self.fitted.points).grid)
+
+    def share_beyond(self, backend: Backend) -> float:
+        """The share of rows that the labels would flag, if it is too large to flag any; else 0."""
+        if self.fitted.has_null:
+            self.automatic_threshold(backend)
+        return self._too_many
 
     def _dithered(self) -> Floats:
         """The pool as structures were measured: rounded points may lie on one exactly, which says

@@ -21,7 +21,7 @@ from piforest.sampling import get_sampler
 from piforest.structures import unions
 from piforest.structures.greedy import BandCounts, Candidate, greedy, significance_limit
 from piforest.structures.local_models import best_candidate, local_bands, models_of, refine
-from piforest.structures.search import _best_start, _divided, find_structures
+from piforest.structures.search import _divided, find_structures
 from piforest.structures.unions import _Unions, union_of, united
 
 
@@ -238,21 +238,3 @@ def test_without_local_models_the_drawn_ones_are_used(scene):
 def test_the_halves_of_a_line_are_not_two_structures(seed):
     X = make_lines(2, sizes=200, noise=0.02, anomaly_share=0.3, random_state=seed).data
     assert len(PreferenceIsolationForest("line", random_state=0).fit(X).structures_) == 2
-
-
-def test_of_several_starts_the_one_with_the_most_evidence_after_refinement_is_taken():
-    X = parallel_lines(2, gap=20.0)
-    bands, among = counts_of(X), np.arange(len(X)) < 240
-    limit, direction = significance_limit([bands]), np.array([1, 0.3]) / np.hypot(1, 0.3)
-    wide = best_candidate(bands, np.array([[0.0, 0.0, *direction]]), np.flatnonzero(among))
-    # A little off, so that narrow bands have less evidence than the wide one, until least squares.
-    off = np.array([np.cos(0.33), np.sin(0.33)])
-    narrow = [
-        best_candidate(bands, np.array([[0.0, y, *off]]), np.flatnonzero(among & side))
-        for y, side in ((-0.05, X[:, 1] < 0.3 * X[:, 0]), (0.05, X[:, 1] > 0.3 * X[:, 0]))
-    ]
-    narrow = [each._replace(log_ratio=0.4 * wide.log_ratio) for each in narrow]
-    found = _best_start([[wide], narrow], among, limit, Stream(0))
-    assert len(found) == 2
-    assert _best_start([[wide]], among, limit, Stream(0)) == [wide]
-    assert _best_start([[]], among, limit, Stream(0)) == []

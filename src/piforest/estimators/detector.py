@@ -43,9 +43,10 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     threshold_ : float
         Rows with a larger `anomaly_score` are anomalies.
     threshold_source_ : {"automatic", "contamination", "false alarm rate", "given", \
-            "no structure", "units differ"}
+            "no structure", "units differ", "too many beyond"}
         The source of the threshold. No row is flagged if it is "no structure", since none was
-        found, or "units differ", since the units of the columns hide the structures.
+        found, "units differ", since the units of the columns hide the structures, or "too many
+        beyond", since structures with much noise leave too many rows.
     """
 
     contamination: ContaminationLike
@@ -403,6 +404,8 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self.threshold_source_ = "units differ"
         elif not findings.found_structure(backend):
             self.threshold_source_ = "no structure"
+        elif self.threshold_source_ == "automatic" and findings.share_beyond(backend) > 0:
+            self.threshold_source_ = "too many beyond"
 
     def _warn_if_nothing_is_flagged(self, engine: Engine) -> None:
         """Give the reason, if it is the data."""
@@ -411,6 +414,13 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 "the columns seem to have different units, and every structure is as wide as one "
                 "of them, so that no point is flagged; see diagnosis_. Pass scale_columns=True, or "
                 "contamination to flag a share of the points nevertheless."
+            )
+        elif self.threshold_source_ == "too many beyond":
+            share = 100 * self.findings_.share_beyond(engine.backend)
+            warn_user(
+                f"{share:.3g} % of the points are beyond the structures, which have much noise: "
+                "these do not tell which points are anomalies, so that no point is flagged; see "
+                "diagnosis_. Pass contamination to flag a share of them nevertheless."
             )
         elif self.threshold_source_ == "no structure":
             embedding = self.fitted_.embedding

@@ -171,9 +171,10 @@ class PreferenceIsolationForest(StructuredDetector):
     threshold_ : float
         Points with a larger `anomaly_score` are anomalies.
     threshold_source_ : {"automatic", "contamination", "false alarm rate", "given", \
-            "no structure", "units differ"}
-        Its source. No point is flagged if it is "no structure", since none was found, or "units
-        differ", since the units of the columns hide the structures.
+            "no structure", "units differ", "too many beyond"}
+        Its source. No point is flagged if it is "no structure", since none was found, "units
+        differ", since the units of the columns hide the structures, or "too many beyond", since
+        structures with much noise leave too many points.
     family_ : ModelFamily or list of ModelFamily
         The family of the models, or several: as given, or as chosen by family="auto".
     proposals_ : Proposals or None

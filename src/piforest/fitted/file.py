@@ -38,7 +38,13 @@ _BOUNDS = ("low", "size", "cells")
 
 Header = dict[str, Any]
 ThresholdSource = Literal[
-    "automatic", "contamination", "false alarm rate", "given", "no structure", "units differ"
+    "automatic",
+    "contamination",
+    "false alarm rate",
+    "given",
+    "no structure",
+    "units differ",
+    "too many beyond",
 ]
 
 

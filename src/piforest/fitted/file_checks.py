@@ -31,6 +31,7 @@ _MAX_SAMPLES_OF_MANY_BRANCHES = 2**14
 _MAX_NESTING = 8
 _THRESHOLD_SOURCES = (
     "automatic", "contamination", "false alarm rate", "given", "no structure", "units differ",
+    "too many beyond",
 )  # fmt: skip
 _SIGMA_SOURCES = ("given", "estimated", "guessed")
 # Metrics whose distances never exceed 1.

@@ -163,6 +163,8 @@ def fit_embedding(
         replace(each, points=X[distinct_rows(each.samples)], samples=positions[each.samples])
         for each in scaled.models
     ]
+    if not any(each.weight.any() for each in models):  # no model has any evidence: all count alike
+        models = [replace(each, weight=np.ones(len(each))) for each in models]
     embedding = FittedEmbedding(
         tuple(rows.numbered(each) for each in models),
         parameters.kernel,

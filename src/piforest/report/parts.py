@@ -101,6 +101,8 @@ def _contamination(detector: Any) -> str:
         return "flags nothing: no structure was found"
     if detector.threshold_source_ == "units differ":
         return "flags nothing: the units of the columns differ"
+    if detector.threshold_source_ == "too many beyond":
+        return "flags nothing: too many points are beyond the structures"
     return f"contamination {100 * detector.contamination:.3g} %"
 
 

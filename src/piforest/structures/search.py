@@ -26,16 +26,15 @@ from .greedy import (
 )
 from .laws import is_wide, settled
 from .local_models import best_candidate, local_bands, refine
-from .unions import COVERED, LARGE_SAMPLE, evidence, tolerance, united
+from .unions import COVERED, evidence, tolerance, united
 
 _REFINEMENTS = 4
 # Models of neighbours that are drawn among the points of a structure. Among all points there are
 # some for each of them, since more points have more structures, while their table of bands is no
 # larger than that of a full pool and the former number.
 _LOCAL_MODELS, _MODELS_EACH, _TABLE = 1000, 3, 1000 * 4096
-# Starts: greedy selection with narrower and narrower bands; those that are left after each
-# refinement of all that were.
-_STARTS, _LEFT = 8, (3, 1)
+# Starts: greedy selection with narrower and narrower bands.
+_STARTS = 8
 # The parts of a divided structure are narrower than it by this factor.
 _NARROWER = 2.0
 
@@ -77,7 +76,7 @@ def find_structures(
     X, raw = families[0].X, families[0].raw
     counted, limit = evidence_rows(families, normal), significance_limit(families)
     starts = _starts(families, counted, stream.child("starts"), _THOROUGH)
-    found = _best_start(starts, counted, limit, stream.child("left"))
+    found = max(starts, key=lambda start: evidence(start, limit))
     for step in range(_REFINEMENTS):
         found = refine(found, counted, limit, stream.child(step))
     found = _divided(found, counted, limit, stream.child("divide"))
@@ -90,24 +89,6 @@ def find_structures(
     return [
         each.with_noise(X, np.flatnonzero(cells == k), rounded) for k, each in enumerate(structures)
     ]
-
-
-def _best_start(
-    starts: list[list[Candidate]], counted: Bools, limit: float, stream: Stream
-) -> list[Candidate]:
-    """The start that has the most evidence after refinements.
-
-    Models of minimal samples are noisy, so that narrow bands about them have little evidence. After
-    least squares the narrow bands of several structures have much more than a wide one. Models of
-    large minimal samples bend towards any points, and are compared as they are.
-    """
-    sizes = {each.bands.models.samples.shape[1] for start in starts for each in start}
-    for step, left in enumerate(_LEFT if len(starts) > 1 and max(sizes) < LARGE_SAMPLE else ()):
-        starts = [
-            refine(start, counted, limit, stream.child(step, i)) for i, start in enumerate(starts)
-        ]
-        starts = sorted(starts, key=lambda start: -evidence(start, limit))[:left]
-    return max(starts, key=lambda start: evidence(start, limit))
 
 
 def _starts(

@@ -21,7 +21,7 @@ COVERED = 0.8
 # Two structures are one if a band explains both as well as bands that are narrower by this factor:
 # real structures are not exact, and the error of a plane of 300 points is significant. Models of
 # large minimal samples bend so much that a slightly wider band may contain two structures.
-_SAME_WIDTH, LARGE_SAMPLE = 1.5, 7
+_SAME_WIDTH, _LARGE_SAMPLE = 1.5, 7
 # The nearest structures that a structure may be united with.
 _NEIGHBOURS = 3
 
@@ -50,7 +50,7 @@ def tolerance(candidate: Candidate, rows: Ints, cells: Ints) -> float:
     it, the two halves of any band have more evidence than the band.
     """
     bands, size = candidate.bands, candidate.bands.models.samples.shape[1]
-    if size >= LARGE_SAMPLE:
+    if size >= _LARGE_SAMPLE:
         return 0.0
     residuals = bands.family.residuals(bands.X[rows], candidate.params[None])
     inside = max(0, int(np.sum(residuals <= candidate.half_width)) - size)

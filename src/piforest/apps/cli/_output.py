@@ -18,6 +18,8 @@ NOTHING_FLAGGED = {
     "no structure": "anomalies   none of {n:,}: no structure was found, so that no row is flagged",
     "units differ": "anomalies   none of {n:,}: the units of the columns differ, so that no row is "
     "flagged",
+    "too many beyond": "anomalies   none of {n:,}: too many rows are beyond the structures, so "
+    "that no row is flagged",
 }
 
 
