@@ -36,9 +36,9 @@ __all__ = ["Findings"]
 
 # A threshold that flags this many rows more than twice the anomalous ones does not separate them.
 _SLACK = 5
-# With bands as wide as the data, structures are told from random rows by most rows together: if
-# this share is beyond them, they are no rule that the others break.
-_MOST_OF_NOISE = 0.25
+# With bands as wide as the data, a structure is the trend of most rows: if this share is beyond it,
+# it is no rule that the others break.
+_MOST_OF_NOISE = 0.5
 
 Tables = Sequence[BandTable | None]
 
@@ -197,8 +197,8 @@ class Findings:
         50,000 that represent them."""
         if self._structures is None and self._known is not None:
             self._structures = self._described(self._known)
-        if self._structures is None:
-            self.found_structure(backend)  # decides whether the shape of the cloud is all
+        if self._structures is None and not self.found_structure(backend) and self.fitted.has_null:
+            self._structures = []  # what a longer search finds is not significant either
         if self._structures is None:
             self._structures = self._described(self._find_structures(backend))
         return self._structures

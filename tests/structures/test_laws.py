@@ -1,0 +1,105 @@
+"""Laws of tables with much noise."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from piforest import PreferenceIsolationForest, load
+from piforest.families import get_family
+from piforest.structures.laws import law_of_all, least_squares, related_columns
+
+LAW = get_family("linear_regression")
+
+
+def table(n, noise, seed, slope=1.0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return np.column_stack([x, slope * x + noise * rng.normal(size=n)])
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0])
+@pytest.mark.parametrize("n", [60, 1000])
+def test_a_noisy_law_has_the_slope_and_the_sigma_of_least_squares(noise, n):
+    X = table(n, noise, seed=3)
+    fitted = np.polynomial.polynomial.polyfit(X[:, 0], X[:, 1], 1)
+    law = law_of_all(LAW, X)
+    assert law is not None
+    predicted = LAW.residuals(
+        np.column_stack([X[:, 0], fitted[0] + fitted[1] * X[:, 0]]), law[0][None]
+    )
+    assert predicted.max() < 0.25 * noise
+    assert law[1] == pytest.approx(noise, rel=0.3)
+
+
+def test_weighted_least_squares_leave_far_rows_aside():
+    X = table(400, 0.1, seed=0)
+    X[:60, 1] += 5
+    samples = X[np.array([[100, 200]])]
+    params, sigma = least_squares(LAW, LAW.solve(samples)[0][0, 0], X, 0.5, 1)
+    assert sigma == pytest.approx(0.1, rel=0.2)
+    assert LAW.residuals(X[60:], params[None]).max() < 0.5
+
+
+def test_unrelated_columns_have_no_law():
+    found = [law_of_all(LAW, np.random.default_rng(k).normal(size=(80, 3))) for k in range(60)]
+    assert sum(each is not None for each in found) == 0
+    assert not related_columns(LAW, np.random.default_rng(0).uniform(size=(50, 4)))
+
+
+def test_parallel_laws_are_moved_in_the_target():
+    X = table(50, 0.3, seed=1)
+    params = LAW.solve(X[None, :2])[0][0, 0]
+    copies = LAW.parallel(params, np.array([-0.5, 0.0, 2.0]), 2)
+    on = X[:2]  # the sample is on its law
+    assert LAW.residuals(on, copies) == pytest.approx(np.tile([0.5, 0.0, 2.0], (2, 1)), abs=1e-9)
+
+
+def test_scores_of_a_noisy_table_rank_its_rows_by_their_distance():
+    X = table(300, 0.7, seed=5)
+    far = np.arange(300) < 15
+    X[far, 1] += 4 * np.where(np.arange(15) % 2, 1, -1)
+    detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    assert len(detector.structures_) == 1
+    assert roc_auc_score(far, detector.scores_) > 0.95
+    assert np.mean(detector.labels_ == -1) < 0.12
+
+
+def test_an_exact_law_flags_nothing():
+    x = np.arange(100.0)
+    X = np.column_stack([x, 2 * x + 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    assert (detector.labels_ == 1).all()
+
+
+def test_a_trend_that_most_rows_do_not_follow_flags_nothing_and_says_so(tmp_path, monkeypatch):
+    X = table(200, 0.7, seed=2)
+    detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    findings = detector.findings_
+    monkeypatch.setattr(
+        type(findings), "_anomalous", lambda self, b, rows, s: (np.arange(len(rows)) % 5 > 0, 0.9)
+    )
+    with pytest.warns(UserWarning, match="are beyond the structures, which have much noise"):
+        detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    assert detector.threshold_source_ == "too many beyond"
+    assert (detector.labels_ == 1).all()
+    assert "too_many_beyond" in [each.code for each in detector.diagnosis_]
+    detector.save(tmp_path / "model.pif")
+    assert load(tmp_path / "model.pif").threshold_source_ == "too many beyond"
+
+
+def test_models_without_any_evidence_can_be_saved_and_loaded(tmp_path):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=400)
+    y = np.where(rng.uniform(size=400) < 0.6, 0, np.exp(0.8 * x + rng.normal(size=400) * 0.4))
+    X = np.column_stack([x, y])
+    with pytest.warns(UserWarning, match="no structure"):
+        detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    assert detector.structures_ == []
+    detector.save(tmp_path / "model.pif")
+    assert np.array_equal(load(tmp_path / "model.pif").anomaly_score(X), detector.scores_)
