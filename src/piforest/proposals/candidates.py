@@ -77,7 +77,7 @@ def given_candidates(families: Sequence[ModelFamily], X: Floats) -> Candidates:
     layout = SEGMENTS if four else None if kinds == {"table"} else layouts[0]
     if len(kinds) > 1 and not four:
         layout = RowLayout()
-    return Candidates(tuple(families), kind, "The candidates were given.", layout)
+    return Candidates(tuple(families), kind, "These candidates are compared.", layout)
 
 
 def _named(*names: str) -> tuple[ModelFamily, ...]:
