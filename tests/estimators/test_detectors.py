@@ -118,6 +118,7 @@ class TestInvariants:
         fitted = clone(detector).fit(X)
         whole = fitted.anomaly_score(X)
         monkeypatch.setattr("piforest.forest.pooled._TABLE_BYTES", 1)
+        monkeypatch.setattr("piforest.forest.pooled._ROWS", 16)
         monkeypatch.setattr("piforest.engines.cpu._EMBEDDED_ROWS", (19, 19))
         assert fitted.forest_.block_rows == 16
         assert np.array_equal(fitted.anomaly_score(X), whole)

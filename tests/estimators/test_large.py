@@ -15,7 +15,7 @@ import pytest
 from piforest import PreferenceIsolationForest, VoronoiForest
 from piforest._random import SUBSET
 from piforest.datasets import make_lines
-from piforest.engines import cpu
+from piforest.engines import local
 from piforest.preferences import Preferences
 
 MANY = 60_000
@@ -77,9 +77,9 @@ def test_bands_are_measured_on_4096_points_until_models_are_selected_then_on_50_
     many, monkeypatch
 ):
     measured = []
-    real = cpu.measure_bands
+    real = local.measure_bands
     monkeypatch.setattr(
-        cpu, "measure_bands", lambda X, *a, **k: measured.append(len(X)) or real(X, *a, **k)
+        local, "measure_bands", lambda X, *a, **k: measured.append(len(X)) or real(X, *a, **k)
     )
     PreferenceIsolationForest("line", **small()).fit(many)
     PreferenceIsolationForest("line", **small()).fit(many[:40_000])

@@ -12,6 +12,7 @@ import numpy as np
 from .jit import jit
 from .random import below, mix
 from .select import selection_bound
+from .sparse import dense_products, products
 
 # A row at most this far from a seed counts as equal to it.
 ZERO_DISTANCE = 1e-6
@@ -292,3 +293,29 @@ def scores(lengths, normaliser, out):
         for tree in range(lengths.shape[1]):
             total += lengths[i, tree]
         out[i] = 2.0 ** (-total / lengths.shape[1] / normaliser)
+
+
+@jit
+def descend_rows(
+    indptr, indices, data, row_sums, slot, dense, column_max, starts, stops, rows, values,
+    pool_sums, roots, nodes, ends, soft, at, value, short, shared, distances, node, active, length,
+    out,
+):  # fmt: skip
+    """out (n, t): the path lengths of fixed-point rows in trees of two branches.
+
+    As `dense_products` and `products` of all rows, and `descend_two` of what they share with the
+    pool; but shared (1, pool) is one row, which stays in the cache. A table of all rows goes
+    through the memory that all threads share. Workspace: as of these functions.
+    """
+    for i in range(out.shape[0]):
+        for j in range(shared.shape[1]):
+            shared[0, j] = 0
+        entries, of_row = indptr[i : i + 2], slice(i, i + 1)
+        dense_products(
+            entries, indices, data, slot, dense, column_max, -1, at, value, short, shared
+        )
+        products(entries, indices, data, -1, starts, stops, rows, values, shared)
+        descend_two(
+            shared, row_sums[of_row], pool_sums, roots, nodes, ends, soft, distances, node, active,
+            length, out[of_row],
+        )  # fmt: skip

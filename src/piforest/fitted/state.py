@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from .._random import Stream, subset
 from ..bands.evidence import Bands
@@ -19,6 +19,14 @@ from ..preferences import Preferences
 from ..protocols import Floats, Ints, Kernel
 
 SigmaSource = Literal["given", "estimated", "guessed"]
+
+
+class ForestScorer(Protocol):
+    """What computes the scores of a forest: an engine."""
+
+    def forest_scores(self, fitted: FittedForest, rows: Any) -> Any:
+        """(n,) anomaly scores."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +120,7 @@ class FittedForest:
         """Validated X in the form that engines score."""
         return X if self.embedding is not None else self.forest.rows_of(X)
 
-    def scores_by(self, engine: Any, rows: Any) -> Any:
+    def scores_by(self, engine: ForestScorer, rows: Any) -> Any:
         """(n,) anomaly scores that an engine computes."""
         return engine.forest_scores(self, rows)
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import trees as compiled
-from .._kernels.scoring import descend_rows
 from .._random import Stream
 from .._rows import NO_ROWS, DenseRows
 from ..metrics.overlap import Products
@@ -104,7 +103,7 @@ class FlatForest:
         rows, row_sums, index, pool_sums = products
         t, pool, size = len(self), len(pool_sums), rows.n_columns + 3
         out, (node, active) = np.empty((len(rows), t)), np.empty((2, t), np.uint32)
-        descend_rows(
+        compiled.descend_rows(
             rows.indptr, rows.indices, rows.data, row_sums, index.slot, index.dense,
             index.column_max, index.ends[:-1], index.ends[1:], index.rows, index.values, pool_sums,
             self.roots[:-1], self._pairs, self.depths[self.size], self.soft,

@@ -131,7 +131,7 @@ class FittedWindows:
         depths = np.concatenate([part.depths for part in parts])
         return 2.0**-depths, np.concatenate([part.far for part in parts]) > 0.5
 
-    def scores_by(self, engine: Any, rows: Any) -> Any:
+    def scores_by(self, engine: Backend, rows: Any) -> Any:
         """(n,) anomaly scores that an engine computes; of a tensor as a tensor."""
         return match_input_type(self.judge(to_numpy(rows), engine)[0], rows)
 
