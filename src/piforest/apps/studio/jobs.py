@@ -148,8 +148,10 @@ class Jobs:
         self._changed.set()
         self._thread.join()
         for key in {*workers, *adopted}:
+            lived = self._lives(key, workers.get(key))
             self._end(key, workers.get(key))
-            if not self._outcome(key):
+            # A worker that was ended says that it failed, unless it was done just before.
+            if not self._outcome(key) or (lived and self.store.job(key)["state"] != "done"):
                 self.store.change_job(key, state="interrupted", error=_INTERRUPTED)
 
     # The thread.
