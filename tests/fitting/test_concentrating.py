@@ -83,7 +83,12 @@ def test_a_smaller_law_is_found_behind_a_larger_one():
 
 @pytest.mark.slow
 def test_anomalies_of_many_columns_score_high(detector):
-    assert roc_auc_score(TARGET[:600] == 0, detector.scores_) > 0.95
+    without = PreferenceIsolationForest(
+        "linear_regression", n_models=2000, concentrate=False, random_state=0
+    )
+    # Without concentration, the copies of laws with much noise do as well.
+    for each in (detector, without.fit(X[:600])):
+        assert roc_auc_score(TARGET[:600] == 0, each.scores_) > 0.95
 
 
 def test_new_rows_are_flagged_as_often_as_training_rows(detector):

@@ -103,3 +103,18 @@ def test_models_without_any_evidence_can_be_saved_and_loaded(tmp_path):
     assert detector.structures_ == []
     detector.save(tmp_path / "model.pif")
     assert np.array_equal(load(tmp_path / "model.pif").anomaly_score(X), detector.scores_)
+
+
+def test_a_threshold_of_other_rows_leaves_that_of_the_training_rows_alone(monkeypatch):
+    X = table(200, 0.7, seed=2)
+    detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    findings = detector.findings_
+    before = detector.threshold_, detector.threshold_source_
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            type(findings), "_anomalous", lambda self, b, rows, s: (np.arange(len(rows)) % 5 > 0, 1)
+        )
+        detector.set_contamination("auto", X[:100] + 0.01)
+        assert detector.threshold_source_ == "too many beyond"
+    detector.set_contamination("auto")
+    assert (detector.threshold_, detector.threshold_source_) == before

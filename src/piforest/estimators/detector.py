@@ -20,6 +20,7 @@ from ..fitted import FittedForest
 from ..fitted.file import StoredModel, ThresholdSource, save_model
 from ..forest import HashedForest, PooledForest
 from ..labels import thresholds
+from ..labels.votes import NOTHING_FLAGGED
 from ..protocols import Floats
 from ..typing import ContaminationLike, FamilyLike, RowsLike
 from .ranking import RankingScore
@@ -404,7 +405,7 @@ class Detector(RankingScore, OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self.threshold_source_ = "units differ"
         elif not findings.found_structure(backend):
             self.threshold_source_ = "no structure"
-        elif self.threshold_source_ == "automatic" and findings.share_beyond(backend) > 0:
+        elif self.threshold_ >= NOTHING_FLAGGED and findings.share_beyond(backend) > 0:
             self.threshold_source_ = "too many beyond"
 
     def _warn_if_nothing_is_flagged(self, engine: Engine) -> None:

@@ -49,6 +49,8 @@ def headline(content: Content) -> str:
     flagged = int(np.sum(content.scores > content.threshold))
     kind = family_names(content)
     none = "" if content.found_structure else f"No {escape(kind)} was found. "
+    if getattr(content.detector, "threshold_source_", None) == "too many beyond":
+        none = "Too many points are beyond the structures to flag any. "
     rest = f"follow no {escape(kind)}" if kind else "are easy to isolate"
     if none:
         rest = "are flagged"
