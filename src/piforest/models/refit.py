@@ -119,3 +119,13 @@ def normalisation(family: ModelFamily, X: Floats) -> Frame:
     spread = np.median(np.abs(X - centre), axis=0)
     spread = np.where(spread > 0, spread, np.std(X, axis=0))
     return Frame(centre, np.where(spread > 0, spread, 1.0))
+
+
+def weighted_model(family: Any, lifted: Floats, weights: Floats, frame: Any) -> Floats | None:
+    """(p,) the least-squares model of lifted rows (n, q) with these weights (n,); None if they
+    determine none. frame: the normalisation of the rows."""
+    # Not BLAS, whose sums may depend on the number of threads.
+    S = np.einsum("ni,nj->ij", lifted * weights[:, None], lifted)
+    with np.errstate(all="ignore"):
+        theta, valid = family.refit(S[None], frame)
+    return np.asarray(theta[0]) if valid.all() and np.isfinite(theta).all() else None

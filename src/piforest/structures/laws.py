@@ -18,7 +18,7 @@ from .._random import Stream
 from ..bands.ladder import is_noisy
 from ..bands.noise import robust_sigma
 from ..families import layout_of
-from ..models.refit import ROWS_EACH, normalisation
+from ..models.refit import ROWS_EACH, normalisation, weighted_model
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .greedy import (
     BandCounts,
@@ -102,13 +102,10 @@ def least_squares(
         weights = np.maximum(1 - (r / (_REACH * sigma)) ** 2, 0.0) ** 2
         if np.sum(weights > 0) <= size:
             break
-        # Not BLAS, whose sums may depend on the number of threads.
-        S = np.einsum("ni,nj->ij", lifted * weights[:, None], lifted)
-        with np.errstate(all="ignore"):
-            theta, valid = family.refit(S[None], frame)
-        if not (valid.all() and np.isfinite(theta).all()):
+        better = weighted_model(family, lifted, weights, frame)
+        if better is None:
             break
-        params = np.asarray(theta[0])
+        params = better
         if abs(sigma - before) <= _SETTLED * before:
             break
     return params, sigma
@@ -175,10 +172,7 @@ def _robust_law(family: Any, X: Floats, spread: float) -> tuple[Floats, float] |
 
 def _least_squares_of_all(family: Any, X: Floats) -> Floats | None:
     frame = normalisation(family, X)
-    lifted = family.lift(frame.normalised(X))
-    with np.errstate(all="ignore"):
-        theta, valid = family.refit(np.einsum("ni,nj->ij", lifted, lifted)[None], frame)
-    return np.asarray(theta[0]) if valid.all() and np.isfinite(theta).all() else None
+    return weighted_model(family, family.lift(frame.normalised(X)), np.ones(len(X)), frame)
 
 
 def _rank_chance(X: Floats, target: int) -> float:

@@ -12,7 +12,7 @@ from ..bands.evidence import full_band_table
 from ..families.scaled import scaled_rows
 from ..models.drawing import ModelSet, distinct_rows
 from ..models.membership import sample_membership
-from ..models.refit import normalisation
+from ..models.refit import normalisation, weighted_model
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from ..sampling.mixed import local_samples
 from .greedy import BandCounts, Candidate, members_of
@@ -97,12 +97,10 @@ def weighted_least_squares(
         weights = np.maximum(1 - (family.residuals(X, theta)[:, 0] / reach) ** 2, 0.0) ** 2
         if np.sum(weights > 0) <= family.sample_size(X.shape[1]):
             break
-        # Not BLAS, whose sums may depend on the number of threads.
-        S = np.einsum("ni,nj->ij", lifted * weights[:, None], lifted)
-        with np.errstate(all="ignore"):
-            theta, valid = family.refit(S[None], frame)
-        if not (valid.all() and np.isfinite(theta).all()):
+        better = weighted_model(family, lifted, weights, frame)
+        if better is None:
             break
+        theta = better[None]
         found.append(theta)
     return found
 
