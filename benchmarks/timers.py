@@ -21,7 +21,7 @@ FIT = {
     "equal models": (f"{_FITTING}.refinement", "representatives"),
     "bounds": (f"{_FITTING}.refinement", "find_bounds"),
     "explained models": (f"{_FITTING}.embedding", "drop_explained"),
-    "pool, distances, trees": ("piforest.estimators.preference_isolation_forest", "fit_forest"),
+    "pool, distances, trees": ("piforest.estimators.preference_fit", "fit_forest"),
     "threshold": ("piforest.estimators.detector", "Detector._set_threshold"),
 }
 

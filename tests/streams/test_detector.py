@@ -7,8 +7,9 @@ import naive
 from piforest.families import resolve_family
 from piforest.sampling import resolve_sampler
 from piforest.streams import detector as module
-from piforest.streams.detector import StreamDetector, StreamSettings
+from piforest.streams.detector import StreamDetector
 from piforest.streams.reservoir import ReservoirSettings
+from piforest.streams.settings import StreamSettings
 
 
 def stream(n, seed=0, k=3, share=0.2):

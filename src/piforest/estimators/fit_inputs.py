@@ -1,4 +1,4 @@
-"""Parameters of a fit that depend on its rows: weights, families, names and units of columns."""
+"""Parameters of a fit: those of the forest, and those that depend on the rows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,63 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._random import Stream
+from .._validation import check_choice
 from ..families import resolve_families
 from ..families.scaled import ScaledFamily, units_of
 from ..fitted import TrainingRows
-from ..fitting import EmbeddingParameters
-from ..protocols import Floats, ModelFamily
+from ..fitting import EmbeddingParameters, ForestParameters
+from ..metrics import METRICS, resolve_metric
+from ..protocols import Floats, Metric, ModelFamily
 from ..sampling import resolve_sampler
 
 if TYPE_CHECKING:
     from ..proposals import Proposals
+
+_PATHS = ["depth", "soft"]
+_FORESTS = ["voronoi", "ruzhash"]
+# The metric that forest="ruzhash" stands for, and the default of metric.
+_HASHED_METRICS = ("ruzicka", "tanimoto")
+
+
+def forest_parameters(
+    detector: Any, metric: Metric, *, soft: bool = False, hashed: bool = False
+) -> ForestParameters:
+    """The checked parameters of the forest of a detector."""
+    return ForestParameters(
+        metric,
+        detector.n_estimators,
+        detector.max_samples,
+        detector.branching,
+        detector.pool_size,
+        soft=soft,
+        hashed=hashed,
+    )
+
+
+def preference_forest(detector: Any) -> ForestParameters:
+    """The checked parameters of a forest of preferences."""
+    check_choice("path", detector.path, _PATHS)
+    hashed = check_choice("forest", detector.forest, _FORESTS) == "ruzhash"
+    metric = preference_metric(detector)
+    return forest_parameters(detector, metric, soft=detector.path == "soft", hashed=hashed)
+
+
+def preference_metric(detector: Any) -> Metric:
+    """The metric of a forest of preferences."""
+    metric = resolve_metric(detector.metric)
+    if detector.forest == "ruzhash":
+        if METRICS.name_of(metric) not in _HASHED_METRICS:
+            raise ValueError(
+                f"forest='ruzhash' stands for metric='ruzicka', got metric={metric.name!r}: "
+                "leave metric out, or use forest='voronoi'."
+            )
+        return resolve_metric("ruzicka")
+    if metric.name == "precomputed":
+        raise ValueError(
+            "metric='precomputed' does not apply to preferences; use "
+            "VoronoiForest(metric='precomputed') on the distances."
+        )
+    return metric
 
 
 def with_weights(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..fitted.file import load_model
 from ..io.archive import damaged
 from ..typing import FamilyLike
-from ..windows.file import is_windows
+from ..windows.file import is_windows, load_windows
 from .detector import Detector
 from .local import LocalPreferenceIsolationForest
 from .preference_isolation_forest import PreferenceIsolationForest
@@ -62,19 +62,25 @@ def load(path: str | PathLike[str], family: FamilyLike | None = None) -> Detecto
     >>> type(again).__name__, bool((again.anomaly_score(X) == detector.scores_).all())
     ('PreferenceIsolationForest', True)
     """
-    if is_windows(path):
-        return LocalPreferenceIsolationForest.load(path, family=family)
-    return load_as(Detector, path, family)
+    kind = LocalPreferenceIsolationForest if is_windows(path) else Detector
+    return load_as(kind, path, family)
 
 
 def load_as(cls: type[D], path: str | PathLike[str], family: FamilyLike | None = None) -> D:
     """Load a detector of this class or of a subclass."""
-    kinds = {name: kind for name, kind in DETECTORS.items() if issubclass(kind, cls)}
-    # A custom subclass of a detector reads the files of that detector.
-    kinds = kinds or {kind.__name__: cls for kind in cls.__mro__ if kind in DETECTORS.values()}
-    stored = load_model(path, tuple(kinds), family)
+    stored: Any
+    if issubclass(cls, LocalPreferenceIsolationForest):
+        if family is not None:
+            raise ValueError(f"windows have no custom family: leave family out, got {family!r}.")
+        stored, kind = load_windows(path), cls
+    else:
+        kinds = {name: kind for name, kind in DETECTORS.items() if issubclass(kind, cls)}
+        # A custom subclass of a detector reads the files of that detector.
+        kinds = kinds or {kind.__name__: cls for kind in cls.__mro__ if kind in DETECTORS.values()}
+        stored = load_model(path, tuple(kinds), family)
+        kind = kinds[stored.kind]
     try:
-        detector = kinds[stored.kind](**stored.params)
+        detector = kind(**stored.params)
     except TypeError as error:
         raise damaged(path, error) from error
     return detector._restore(stored)  # type: ignore[return-value]

@@ -17,8 +17,6 @@ from .._validation import check_contamination, check_share, clear_fit, warn_user
 from ..diagnosis import Finding
 from ..engines import Engine
 from ..explain import Explanation
-from ..io.archive import damaged
-from ..labels import votes as labels
 from ..protocols import Floats
 from ..structures.greedy import Structure
 from ..typing import ContaminationLike, FamilyLike, RandomStateLike, RowsLike, SigmaLike
@@ -31,9 +29,10 @@ from ..windows.cutting import (
     columns_of,
     cut_windows,
 )
-from ..windows.file import StoredWindows, load_windows, save_windows
+from ..windows.file import StoredWindows, save_windows
 from ..windows.findings import WindowFindings, diagnose_windows, explain_rows, sigma_of
 from ..windows.fit import WindowParameters, fit_windows
+from . import row_values
 from .detector import Detector
 from .fit_inputs import with_named_targets
 from .preference_isolation_forest import PreferenceIsolationForest
@@ -283,7 +282,7 @@ class LocalPreferenceIsolationForest(Detector):
         ndarray of shape (n,)
         """
         check_is_fitted(self, "fitted_")
-        return self._map_scores(X, "chance_p_values", partial(_chance, self.null_scores_))  # type: ignore[no-any-return]
+        return self._map_scores(X, "chance_p_values", partial(row_values.chance, self.null_scores_))
 
     def explain(self, X: RowsLike) -> list[Explanation]:
         """Explain each row by the structures of the windows that hold it.
@@ -326,54 +325,13 @@ class LocalPreferenceIsolationForest(Detector):
             "different rows; anomaly_score averages their depths."
         )
 
-    def save(
-        self, path: str | PathLike[str], *, feature_names: Sequence[str] | None = None
-    ) -> None:
-        """Write the fitted windows to one file, without pickle, atomically.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; `load` reads it.
-        feature_names : sequence of str or None, default=None
-            Column names to store, if X had none.
-        """
-        check_is_fitted(self, "fitted_")
-        names = getattr(self, "feature_names_in_", []) if feature_names is None else feature_names
+    def _write_file(self, path: str | PathLike[str], names: list[str]) -> None:
         stored = StoredWindows(
-            self.get_params(),
-            self.fitted_,
-            self.threshold_,
-            self.threshold_source_,
-            [str(name) for name in names],
+            self.get_params(), self.fitted_, self.threshold_, self.threshold_source_, names
         )
         save_windows(path, stored)
 
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, family: FamilyLike | None = None) -> Self:
-        """Read windows that `save` wrote. Scores are the same, bit for bit.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-        family : None
-            Windows with a custom family have no file.
-
-        Returns
-        -------
-        LocalPreferenceIsolationForest
-        """
-        if family is not None:
-            raise ValueError(f"windows have no custom family: leave family out, got {family!r}.")
-        stored = load_windows(path)
-        try:
-            detector = cls(**stored.params)
-        except TypeError as error:
-            raise damaged(path, error) from error
-        return detector._restore_windows(stored)
-
-    def _restore_windows(self, stored: StoredWindows) -> Self:
+    def _restore(self, stored: StoredWindows) -> Self:  # type: ignore[override]
         self.fitted_ = stored.fitted
         self.findings_ = WindowFindings(stored.fitted)
         self.threshold_, self.threshold_source_ = stored.threshold, stored.threshold_source
@@ -420,7 +378,3 @@ class LocalPreferenceIsolationForest(Detector):
 
     def _cpu_only(self, X: Any) -> ValueError | None:
         return None
-
-
-def _chance(null: Floats, scores: Any, threshold: float) -> Any:
-    return labels.chance_p_values(scores, null)

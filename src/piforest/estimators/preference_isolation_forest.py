@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from .._progress import Progress
 from .._random import Stream
 from .._validation import (
-    check_choice,
-    check_contamination,
-    check_false_alarm_rate,
-    check_flag,
-    check_positive,
     clear_fit,
     cpu_only_error,
 )
-from ..engines import PREFERENCE_METRICS, Engine
-from ..findings import Findings
-from ..fitted import TrainingRows
-from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
+from ..engines import PREFERENCE_METRICS
 from ..forest import HashedForest
-from ..metrics import METRICS, resolve_metric
+from ..metrics import METRICS
 from ..preferences import is_built_in_kernel, list_kernels
-from ..protocols import Metric
 from ..typing import (
     ContaminationLike,
     FamilyLike,
@@ -42,31 +31,23 @@ from ..typing import (
     SigmaLike,
     Weighting,
 )
-from ..units import warn_of_scaling, warn_of_units
+from ..units import warn_of_units
 from .fit_inputs import (
     may_scale_columns,
+    preference_metric,
     with_named_targets,
     with_proposed_families,
     with_scaled_columns,
     with_weights,
 )
+from .paper import PaperPreset
 from .preference_embedding import PreferenceEmbedding, fitted_transformer
-from .structured import StructuredDetector
-
-if TYPE_CHECKING:
-    from ..proposals import Proposals
+from .preference_fit import PreferenceFit
 
 __all__ = ["PreferenceIsolationForest"]
 
-PATHS = ["depth", "soft"]
-FORESTS = ["voronoi", "ruzhash"]
-# The metrics that forest="ruzhash" stands for, or that nobody asked for.
-_HASHED_METRICS = ("ruzicka", "tanimoto")
-# What a fit sets.
-_FITTED = ("fitted_", "findings_", "threshold_", "threshold_source_")
 
-
-class PreferenceIsolationForest(StructuredDetector):
+class PreferenceIsolationForest(PaperPreset, PreferenceFit):
     """Detect points that fit no structure of a family, for any number of structures.
 
     Points are described by their preferences for many random models of the family
@@ -250,13 +231,6 @@ class PreferenceIsolationForest(StructuredDetector):
     preference embedding", ICPR 2020.
     """
 
-    proposals_: Proposals | None = None
-
-    # What the command line knows before the fit: the names of the columns, which an array has not,
-    # and the comparison that chose the families.
-    _known_names: Sequence[str] | None = None
-    _known_proposals: Proposals | None = None
-
     def __init__(
         self,
         family: FamilyLike = "auto",
@@ -314,88 +288,6 @@ class PreferenceIsolationForest(StructuredDetector):
         self.random_state = random_state
         self.verbose = verbose
 
-    @classmethod
-    def paper(
-        cls,
-        family: FamilyLike = "line",
-        *,
-        sigma: float,
-        n_models: int | Literal["auto"] = "auto",
-        kernel: Literal["gaussian", "paper", "binary"] = "gaussian",
-        n_estimators: int = 100,
-        max_samples: int = 256,
-        pool_size: int = 4096,
-        contamination: ContaminationLike = "auto",
-        device: str = "cpu",
-        n_jobs: int | None = None,
-        random_state: RandomStateLike = None,
-        verbose: int = 0,
-    ) -> Self:
-        """The algorithm of the paper, PIF, exactly as published.
-
-        Uniform minimal samples, one sigma, integer path lengths, two branches and the Tanimoto
-        distance (with binary preferences this is the Jaccard distance). It does not change when
-        the defaults of `PreferenceIsolationForest` improve.
-
-        Parameters
-        ----------
-        family : str, ModelFamily or list, default="line"
-            What a structure is.
-        sigma : float
-            The noise of the structures, in the units of X.
-        n_models : int or "auto", default="auto"
-            The number of models; the paper uses 10 n for lines and circles, 6 n for matches.
-            "auto" is 10 n, at most 10,000.
-        kernel : {"gaussian", "paper", "binary"}, default="gaussian"
-            exp(-r^2 / (2 sigma^2)); the formula as printed, exp(-r^2 / sigma); or 1.
-        n_estimators, max_samples, pool_size, contamination, device, n_jobs, random_state, verbose
-            As in `PreferenceIsolationForest`.
-
-        Returns
-        -------
-        PreferenceIsolationForest
-            Not fitted, with the parameters of the paper.
-
-        Examples
-        --------
-        >>> from piforest import PreferenceIsolationForest
-        >>> from piforest.datasets import make_lines
-        >>> X, y = make_lines(3, noise=0.01, anomaly_share=0.3, random_state=0, return_X_y=True)
-        >>> detector = PreferenceIsolationForest.paper("line", sigma=0.01, random_state=0)
-        >>> scores = detector.fit(X).scores_
-        >>> bool(scores[y == 0].mean() > scores[y > 0].mean())
-        True
-        """
-        hint = "PreferenceIsolationForest() estimates the noise of the structures."
-        check_positive("sigma", sigma, hint)
-        check_choice("kernel", kernel, list_kernels())
-        return cls(
-            family,
-            sigma=sigma,
-            n_models="paper" if n_models == "auto" else n_models,
-            kernel=kernel,
-            sampler="uniform",
-            scale="fixed",
-            weighting="none",
-            in_sample_preferences=True,
-            concentrate=False,
-            refit=False,
-            select=False,
-            bound=False,
-            scale_columns=False,
-            path="depth",
-            metric="tanimoto",
-            n_estimators=n_estimators,
-            max_samples=max_samples,
-            branching=2,
-            pool_size=pool_size,
-            contamination=contamination,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-
     def fit(
         self,
         X: RowsLike,
@@ -449,109 +341,16 @@ class PreferenceIsolationForest(StructuredDetector):
         self._warn_if_nothing_is_flagged(engine)
         return self
 
-    def _fit_rows(
-        self,
-        rows: TrainingRows,
-        embedding: EmbeddingParameters,
-        forest: ForestParameters,
-        engine: Engine,
-        stream: Stream,
-    ) -> None:
-        # 3. Models of minimal samples, with a scale and a weight.
-        keep = isinstance(self.contamination, str) and not self.in_sample_preferences
-        models, tables = fit_embedding(
-            rows,
-            embedding,
-            engine.backend,
-            Stream.from_random_state(stream.child("embedding").key),
-            rows.subset(stream),
-            keep=keep,
-        )
-        # 4. A forest of the preferences of the pool.
-        self.fitted_ = fit_forest(rows, forest, engine.backend, stream, models)
-        self.findings_ = Findings(self.fitted_, names=self._column_names())
-        if self.proposals_ is not None and not self.proposals_.found:
-            self.findings_.expect_no_structure()
-        # 5. The threshold.
-        with Progress(self.verbose).stage("threshold"):
-            self._set_threshold(engine, tables=tables if self.fitted_.holds_all else None)
-
-    def _column_names(self) -> Sequence[str] | None:
-        names: Sequence[str] | None = getattr(self, "feature_names_in_", self._known_names)
-        return names
-
-    def _units_hide_structures(self, engine: Engine) -> bool:
-        return self.fitted_.has_null and self.findings_.units_hide_structures(engine.backend)
-
-    def _fit_scaled_rows(
-        self,
-        rows: TrainingRows,
-        embedding: EmbeddingParameters,
-        scaled: EmbeddingParameters,
-        forest: ForestParameters,
-        engine: Engine,
-        stream: Stream,
-    ) -> EmbeddingParameters:
-        """Fit again with scaled columns, if these show narrow structures; returns the parameters of
-        the fit that stands. A flat cloud in one unit is no structure after scaling, but may look
-        like a wide one."""
-        first = {name: getattr(self, name) for name in _FITTED}
-        self._fit_rows(rows, scaled, forest, engine, stream)
-        measuring = self._embedding().measuring or ()
-        narrow = all(each.grid.n_wide == 0 for each in measuring)
-        if narrow and self.findings_.found_structure(engine.backend):
-            warn_of_scaling(scaled.only[0], self._column_names())
-            return scaled
-        for name, value in first.items():
-            setattr(self, name, value)
-        return embedding
-
     @property
     def embedding_(self) -> PreferenceEmbedding:
         """The fitted transformer from points to preferences."""
         return fitted_transformer(self, self._embedding())
 
-    def _embedding_parameters(self) -> EmbeddingParameters:
-        if not (isinstance(self.scale_columns, str) and self.scale_columns == "auto"):
-            check_flag("scale_columns", self.scale_columns, "'auto'")
-        return EmbeddingParameters.from_estimator(self)
-
-    def _forest_parameters(self) -> ForestParameters:
-        check_contamination(self.contamination)
-        check_false_alarm_rate(self.false_alarm_rate, self.contamination)
-        check_choice("path", self.path, PATHS)
-        hashed = check_choice("forest", self.forest, FORESTS) == "ruzhash"
-        return ForestParameters(
-            self._resolve_metric(),
-            self.n_estimators,
-            self.max_samples,
-            self.branching,
-            self.pool_size,
-            soft=self.path == "soft",
-            hashed=hashed,
-        )
-
-    def _resolve_metric(self) -> Metric:
-        metric = resolve_metric(self.metric)
-        if self.forest == "ruzhash":
-            if METRICS.name_of(metric) not in _HASHED_METRICS:
-                raise ValueError(
-                    f"forest='ruzhash' stands for metric='ruzicka', got metric={metric.name!r}: "
-                    "leave metric out, or use forest='voronoi'."
-                )
-            return resolve_metric("ruzicka")
-        if metric.name == "precomputed":
-            raise ValueError(
-                "metric='precomputed' does not apply to preferences; use "
-                "VoronoiForest(metric='precomputed') on the distances."
-            )
-        return metric
-
     def _cpu_only(self, X: Any) -> ValueError | None:
         fitted = self.fitted_.forest if hasattr(self, "fitted_") else None
         if isinstance(fitted, HashedForest) if fitted else self.forest == "ruzhash":
             return cpu_only_error("forest", "ruzhash", ("voronoi",))
-        metric = fitted.metric if fitted else self._resolve_metric()
+        metric = fitted.metric if fitted else preference_metric(self)
         if METRICS.name_of(metric) not in PREFERENCE_METRICS:
             return cpu_only_error("metric", metric, PREFERENCE_METRICS)
         if not is_built_in_kernel(self.kernel):

@@ -8,18 +8,16 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import validate_data
 
-from .._random import Stream
-from .._validation import check_contamination, check_magnitude, clear_fit, cpu_only_error
-from ..findings import Findings
-from ..fitting import ForestParameters, fit_forest
+from .._validation import check_magnitude, clear_fit, cpu_only_error
 from ..metrics import as_rows, resolve_metric
+from ..protocols import Metric
 from ..typing import ContaminationLike, RandomStateLike, RowsLike
-from .detector import Detector
+from .row_forest import RowForest
 
 __all__ = ["RuzHashForest"]
 
 
-class RuzHashForest(Detector):
+class RuzHashForest(RowForest):
     """Detect rows that are easy to isolate by random hashes, without any distance.
 
     A node of a tree draws for every column a threshold, a rank and one of b labels. A row goes to
@@ -124,22 +122,7 @@ class RuzHashForest(Detector):
         self
         """
         clear_fit(self)
-        check_contamination(self.contamination)
-        parameters = ForestParameters(
-            resolve_metric("ruzicka"),
-            self.n_estimators,
-            self.max_samples,
-            self.branching,
-            self.pool_size,
-            hashed=True,
-        )
-        engine, stream = self._engine(X), Stream.from_random_state(self.random_state)
-        rows = engine.training_rows(X, stream, self.pool_size)
-        rows = rows.with_rows(self._validated(rows.X, reset=True))
-        self.fitted_ = fit_forest(rows, parameters, engine.backend, stream)
-        self.findings_ = Findings(self.fitted_)
-        self._set_threshold(engine)
-        return self
+        return self._grow(X, resolve_metric("ruzicka"), hashed=True)
 
     def _cpu_only(self, X: Any) -> ValueError | None:
         return cpu_only_error("forest", "ruzhash", ("voronoi",))
@@ -149,8 +132,7 @@ class RuzHashForest(Detector):
         tags.input_tags.sparse = tags.input_tags.positive_only = True
         return tags
 
-    def _validated(self, X: Any, reset: bool = False) -> Any:
-        """Validated X as sparse rows."""
+    def _rows(self, X: Any, metric: Metric, reset: bool) -> Any:
         X = validate_data(
             self,
             X,
@@ -162,4 +144,4 @@ class RuzHashForest(Detector):
         )
         if reset:
             check_magnitude(X.data if scipy.sparse.issparse(X) else X)
-        return as_rows(resolve_metric("ruzicka"), X)
+        return as_rows(metric, X)

@@ -13,22 +13,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._random import Stream
 from .._validation import (
-    check_contamination,
     check_family_fits,
     check_integer,
     check_magnitude,
-    check_positive,
     clear_fit,
 )
-from ..families import resolve_family
 from ..fitted.file_params import decode_params, encode_params
 from ..io.archive import damaged
 from ..models.drawing import ModelSet
 from ..protocols import Floats
-from ..sampling import resolve_sampler
-from ..streams.detector import StreamDetector, StreamSettings
+from ..streams.detector import StreamDetector
 from ..streams.drift import Drift
-from ..streams.reservoir import ReservoirSettings
+from ..streams.settings import StreamSettings
 from ..streams.state_file import read_header, restore, write_state
 from ..structures.description import column_names
 from ..structures.greedy import Structure
@@ -43,7 +39,6 @@ from ..typing import (
 
 __all__ = ["StreamingPreferenceIsolationForest"]
 
-_LEAST_WINDOW = 50
 # The first row may come alone; it is repeated for the checks of the family.
 _CHECKED_ROWS = 100
 
@@ -207,7 +202,7 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
         rows = self._checked(X, reset=not hasattr(self, "stream_"))
         if not hasattr(self, "stream_"):
             key = Stream.from_random_state(self.random_state).key
-            settings = self._settings()
+            settings = StreamSettings.from_estimator(self)
             family, n = settings.reservoir.family, max(len(rows), _CHECKED_ROWS)
             check_family_fits(family, np.resize(rows, (n, rows.shape[1])))
             self.stream_ = StreamDetector(settings, rows.shape[1], key)
@@ -262,7 +257,6 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
         Returns
         -------
         ndarray of shape (n,)
-            High for normal rows.
         """
         return -self.anomaly_score(X)
 
@@ -277,7 +271,6 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
         Returns
         -------
         ndarray of shape (n,)
-            Negative for anomalies.
         """
         return self.score_samples(X) - self.offset_
 
@@ -336,7 +329,7 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
             d, names = header["n_features"], header["feature_names"]
             if names:
                 estimator.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-            settings = estimator._settings()
+            settings = StreamSettings.from_estimator(estimator)
             if not isinstance(d, int) or not 1 <= d < 2**20 or len(names) not in (0, d):
                 raise ValueError(f"its header names {d!r} columns")
             if settings.window * d > 2**30 or settings.n_trees > 2**16:
@@ -400,44 +393,6 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
         rows: Any = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         check_magnitude(rows)
         return rows  # type: ignore[no-any-return]
-
-    def _settings(self) -> StreamSettings:
-        if isinstance(self.family, (list, tuple)):
-            raise ValueError(
-                f"family must be one family for a stream, got {self.family!r}. Run one detector "
-                "for each family, or fit PreferenceIsolationForest to windows."
-            )
-        check_integer("window", self.window, _LEAST_WINDOW, "2048 is the default.")
-        check_integer("n_models", self.n_models, 10)
-        check_integer("n_estimators", self.n_estimators, 1)
-        check_integer("max_samples", self.max_samples, 2)
-        sigma = self.sigma
-        if not (isinstance(sigma, str) and sigma == "auto"):
-            check_positive("sigma", sigma, "sigma='auto' estimates the noise from the data.")
-        sampler = resolve_sampler(self.sampler)
-        if sampler.name in ("weighted", "grouped"):
-            raise ValueError(
-                f"sampler {sampler.name!r} needs a value for each row, which a stream has not; use "
-                "'mixed', 'uniform', 'local' or 'stratified'."
-            )
-        family = resolve_family(self.family)
-        if hasattr(family, "with_names"):
-            family = family.with_names(
-                [str(each) for each in getattr(self, "feature_names_in_", [])]
-            )
-        reservoir = ReservoirSettings(
-            family,
-            sampler,
-            int(self.n_models),
-            None if isinstance(sigma, str) else float(sigma),
-        )
-        return StreamSettings(
-            reservoir,
-            int(self.window),
-            int(self.n_estimators),
-            int(self.max_samples),
-            check_contamination(self.contamination),
-        )
 
 
 def _labels(scores: Floats, thresholds: Floats) -> NDArray[np.int64]:

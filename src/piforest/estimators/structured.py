@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import html
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._random import Stream
-from .._tensors import match_input_type, to_numpy
 from .._validation import warn_user
 from ..diagnosis import Finding
-from ..explain import Explanation, Sureness, explanations, flagged_again
+from ..explain import Explanation
 from ..fitted import FittedEmbedding
-from ..labels import votes as labels
 from ..labels.calibration import Calibration
 from ..protocols import Floats, Ints, ModelFamily
-from ..structures.assignment import assign_rows
 from ..structures.greedy import Structure, weighted_sigma
-from ..structures.pieces import Pieces
 from ..typing import RowsLike
+from . import row_values
 from .detector import Detector
+from .explaining import explain_rows
 from .preference_embedding import EmbeddingAttributes
 
 # The results of `assign`, in the order of `Assignment`.
@@ -185,7 +182,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         structures = findings.structures(backend)
         pieces = findings.pieces(backend) if connected else None
         parts = {
-            name: partial(_assigned, structures, pieces, k) for k, name in enumerate(_ASSIGNED)
+            name: partial(row_values.assigned, structures, pieces, k)
+            for k, name in enumerate(_ASSIGNED)
         }
         if not return_distance:
             del parts["distance"]
@@ -227,7 +225,9 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         >>> bool((p[y > 0] <= 0.05).mean() <= 0.06 and (p[y == 0] <= 0.05).mean() > 0.6)
         True
         """
-        return self._map_scores(X, "p_values", partial(_p_values, self._calibration("p_values")))  # type: ignore[no-any-return]
+        return self._map_scores(
+            X, "p_values", partial(row_values.p_values, self._calibration("p_values"))
+        )  # type: ignore[no-any-return]
 
     def anomaly_probability(self, X: RowsLike) -> Floats:
         """The probability that each row is an anomaly, which does not decrease with the score.
@@ -258,8 +258,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         """
         calibration = self._calibration("anomaly_probability")
         known = bool(self.structures_)
-        function = partial(_probability, calibration, known)
-        return self._map_scores(X, "anomaly_probability", function)  # type: ignore[no-any-return]
+        function = partial(row_values.probability, calibration, known)
+        return self._map_scores(X, "anomaly_probability", function)
 
     def _calibration(self, method: str) -> Calibration:
         """The scores of normal rows, or an error; a warning without any structure."""
@@ -317,7 +317,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
                 "metrics tanimoto, jaccard, ruzicka and cosine: others cannot be compared with "
                 "random points."
             )
-        return self._map_scores(X, "chance_p_values", partial(_chance, self.null_scores_))  # type: ignore[no-any-return]
+        return self._map_scores(X, "chance_p_values", partial(row_values.chance, self.null_scores_))
 
     @property
     def has_null_(self) -> bool:
@@ -354,26 +354,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         if getattr(held, "shape", (1,))[0] == 0:
             # As in explain(X[labels == -1]) where nothing is flagged.
             return []
-        backend, rows = engine.backend, self._validated(held)
-        scores = backend.scores(self.fitted_, rows)
-        structures, threshold = findings.structures(backend), self.threshold_
-        sureness = Sureness(
-            flagged_again(
-                backend.path_lengths(self.fitted_, rows),
-                self.fitted_.forest.trees.normaliser,
-                threshold,
-                Stream(self.fitted_.key).child("stability"),
-            )
-        )
-        if self.has_null_:
-            calibration = findings.calibration(backend)
-            probability = calibration.probability(scores) if structures else None
-            chance = labels.chance_p_values(scores, findings.null_scores(backend))
-            sureness = Sureness(
-                sureness.stability, calibration.p_values(scores), probability, chance
-            )
-        members = findings.member_rows(backend)
-        return explanations(rows, scores, sureness, threshold, structures, members)
+        rows = self._validated(held)
+        return explain_rows(self.fitted_, findings, engine.backend, rows, self.threshold_)
 
     def _html_repr(self) -> str:
         """The diagram of scikit-learn, and the diagnosis of a fitted detector below it."""
@@ -387,28 +369,3 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         embedding = self.fitted_.embedding
         assert embedding is not None  # always set by these detectors
         return embedding
-
-
-def _assigned(
-    structures: list[Structure],
-    pieces: Pieces | None,
-    part: int,
-    X: Floats,
-    scores: Floats,
-    threshold: float,
-) -> Any:
-    found = assign_rows(X, scores <= threshold, structures)
-    return found[part] if pieces is None or part else pieces.of(X, found)
-
-
-def _p_values(calibration: Calibration, scores: Any, threshold: float) -> Any:
-    return match_input_type(calibration.p_values(to_numpy(scores)), scores)
-
-
-def _probability(calibration: Calibration, known: bool, scores: Any, threshold: float) -> Any:
-    found = calibration.probability(to_numpy(scores)) * (1.0 if known else np.nan)
-    return match_input_type(found, scores)
-
-
-def _chance(null: Floats, scores: Any, threshold: float) -> Any:
-    return match_input_type(labels.chance_p_values(to_numpy(scores), null), scores)

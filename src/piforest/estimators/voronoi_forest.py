@@ -8,10 +8,8 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import validate_data
 
-from .._random import Stream
 from .._rows import SparseRows
 from .._validation import (
-    check_contamination,
     check_magnitude,
     check_no_strings,
     check_row_count,
@@ -23,19 +21,17 @@ from .._validation import (
     objects_or_none,
 )
 from ..engines import VECTOR_METRICS
-from ..findings import Findings
-from ..fitting import ForestParameters, fit_forest
 from ..metrics import METRICS, as_rows, resolve_metric
 from ..protocols import Metric
 from ..typing import ContaminationLike, MetricLike, RandomStateLike, RowsLike
-from .detector import Detector
+from .row_forest import RowForest
 
 __all__ = ["VoronoiForest"]
 
 _NOT_NEGATIVE = ("tanimoto", "jaccard", "ruzicka", "precomputed")
 
 
-class VoronoiForest(Detector):
+class VoronoiForest(RowForest):
     """Detect points that are easy to isolate under any distance.
 
     Each tree splits a random subset of the points into the Voronoi cells of a few random seeds,
@@ -147,21 +143,7 @@ class VoronoiForest(Detector):
         self
         """
         clear_fit(self)
-        check_contamination(self.contamination)
-        parameters = ForestParameters(
-            resolve_metric(self.metric),
-            self.n_estimators,
-            self.max_samples,
-            self.branching,
-            self.pool_size,
-        )
-        engine, stream = self._engine(X), Stream.from_random_state(self.random_state)
-        rows = engine.training_rows(X, stream, self.pool_size)
-        rows = rows.with_rows(self._rows(rows.X, parameters.metric, reset=True))
-        self.fitted_ = fit_forest(rows, parameters, engine.backend, stream)
-        self.findings_ = Findings(self.fitted_)
-        self._set_threshold(engine)
-        return self
+        return self._grow(X, resolve_metric(self.metric))
 
     def _cpu_only(self, X: Any) -> ValueError | None:
         fitted = getattr(self, "fitted_", None)
@@ -181,11 +163,7 @@ class VoronoiForest(Detector):
         tags.input_tags.positive_only = named in _NOT_NEGATIVE
         return tags
 
-    def _validated(self, X: Any, reset: bool = False) -> Any:
-        return self._rows(X, self.fitted_.forest.metric, reset=False)
-
     def _rows(self, X: Any, metric: Metric, reset: bool) -> Any:
-        """Validated X in the layout of the metric."""
         objects = self._objects(X, metric, reset)
         if not reset:
             check_same_kind(self._fitted_on_objects, objects)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .._random import Stream, choose
@@ -13,7 +11,8 @@ from ..models.drawing import ModelSet
 from ..protocols import Floats, Ints
 from .cells import Cells
 from .drift import Tracker, structures_of
-from .reservoir import ReservoirSettings, renew
+from .reservoir import renew
+from .settings import StreamSettings
 from .threshold import window_threshold
 from .window import Window
 
@@ -23,18 +22,6 @@ POOL = 1024
 _RENEWALS = 10
 # Fewer rows than this, or than five minimal samples, are too few for models.
 _LEAST_ROWS, _LEAST_SAMPLES = 20, 5
-
-
-@dataclass(frozen=True)
-class StreamSettings:
-    """The parameters of a stream, checked."""
-
-    reservoir: ReservoirSettings
-    window: int
-    n_trees: int
-    max_samples: int
-    contamination: float | None
-    """None: automatic"""
 
 
 class StreamDetector:

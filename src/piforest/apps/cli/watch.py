@@ -316,6 +316,7 @@ def _detector(args: argparse.Namespace) -> Any:
     """The detector of the state, if there is one, else a new one."""
     from ...estimators import StreamingPreferenceIsolationForest
     from ...families import get_family
+    from ...streams.settings import StreamSettings
 
     given = {
         "window": args.window, "sigma": args.sigma, "contamination": args.contamination
@@ -325,7 +326,7 @@ def _detector(args: argparse.Namespace) -> Any:
         given["family"] = get_family(args.family or "line", **dict(args.option))
     if args.state is None or not args.state.exists():
         detector = StreamingPreferenceIsolationForest(random_state=args.seed).set_params(**given)
-        detector._settings()
+        StreamSettings.from_estimator(detector)
         return detector
     detector = StreamingPreferenceIsolationForest.load(args.state)
     saved = detector.get_params(deep=False)

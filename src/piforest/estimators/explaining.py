@@ -1,0 +1,32 @@
+"""Explanations of rows by a fitted forest of preferences."""
+
+from __future__ import annotations
+
+from .._random import Stream
+from ..engines import Backend
+from ..explain import Explanation, Sureness, explanations, flagged_again
+from ..findings import Findings
+from ..fitted import FittedForest
+from ..labels import votes as labels
+from ..protocols import Floats
+
+
+def explain_rows(
+    fitted: FittedForest, findings: Findings, backend: Backend, rows: Floats, threshold: float
+) -> list[Explanation]:
+    """An explanation of each of the validated rows (n, d)."""
+    scores, structures = backend.scores(fitted, rows), findings.structures(backend)
+    stability = flagged_again(
+        backend.path_lengths(fitted, rows),
+        fitted.forest.trees.normaliser,
+        threshold,
+        Stream(fitted.key).child("stability"),
+    )
+    sureness = Sureness(stability)
+    if fitted.has_null:
+        calibration = findings.calibration(backend)
+        probability = calibration.probability(scores) if structures else None
+        chance = labels.chance_p_values(scores, findings.null_scores(backend))
+        sureness = Sureness(stability, calibration.p_values(scores), probability, chance)
+    members = findings.member_rows(backend)
+    return explanations(rows, scores, sureness, threshold, structures, members)
