@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from piforest.apps import cli
-from piforest.apps.cli._detecting import digits
+from piforest.apps.cli._summary import digits
 from piforest.datasets import make_lines
 from piforest.families import get_family
 from piforest.io.tables import left_out, pick_columns, read_table

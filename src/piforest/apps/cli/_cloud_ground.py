@@ -63,8 +63,7 @@ def run_ground(args: argparse.Namespace, output: Output, points: Points) -> None
     if args.out is not None:
         _write(args, points, ground)
         written["out"] = str(args.out)
-        output.say(f"\nwrote {args.out}")
-    output.result({**summary, "written": written})
+    output.finish(summary, written)
 
 
 def _summary(points: Points, ground: Ground, seconds: float) -> dict[str, Any]:

@@ -7,12 +7,12 @@ import time
 from typing import Any
 
 from ._colours import colours_by_score
-from ._detecting import anomalies_line, diagnosis_of, say_diagnosis
 from ._input import Points
-from ._options import UsageError
+from ._options import UsageError, names_given
 from ._output import Output
 from ._plots import draw_cloud
-from ._windows import sides
+from ._summary import anomalies_line, diagnosis_of, say_diagnosis
+from ._windows import sides, window_summary
 
 # Options that speak of the structures of one global detector, and their values if not given.
 _GLOBAL: dict[str, Any] = {
@@ -81,19 +81,14 @@ def run_local(args: argparse.Namespace, output: Output, points: Points) -> None:
     output.keep(args=args, points=points, local=detector, scores=scores)
     _print(output, summary)
     written = write_found(args, points, scores, float(detector.threshold_))
-    if written:
-        output.say("\nwrote " + ", ".join(written.values()))
-    output.result({**summary, "written": written})
+    output.finish(summary, written)
 
 
 def _summary(points: Points, detector: Any, scores: Any, seconds: float) -> dict[str, Any]:
     return {
         **points.about(),
         "points": len(points.X),
-        "windows": len(detector.windows_),
-        "window_sides": [float(each.side) for each in detector.fitted_.tilings],
-        "sigma": float(detector.sigma_),
-        "sigma_source": detector.sigma_source_,
+        **window_summary(detector),
         "threshold": float(detector.threshold_),
         "threshold_source": detector.threshold_source_,
         "anomalies": int((scores > detector.threshold_).sum()),
@@ -126,5 +121,4 @@ def write_found(
         write_table(args.out, table)
     if args.plot is not None:
         draw_cloud(args.plot, points.X[:, :3], scores, threshold)
-    given = {name: getattr(args, name) for name in ("out", "plot")}
-    return {name: str(path) for name, path in given.items() if path is not None}
+    return names_given(args, ("out", "plot"))

@@ -54,10 +54,8 @@ def run_many(args: argparse.Namespace, output: Output) -> None:
             run.journal.remove()
     output.keep(args=args, pairs=results)
     _print(output, results, time.perf_counter() - start)
-    if written and not output.rows_on_stdout:
-        output.say("\nwrote " + ", ".join(written.values()))
     rows = [_plain(each.row()) for each in results]
-    output.result({"source": str(args.inputs[0]), "pairs": rows, "written": written})
+    output.finish({"source": str(args.inputs[0]), "pairs": rows}, written)
 
 
 @contextmanager

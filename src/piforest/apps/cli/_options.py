@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,8 @@ class UsageError(ValueError):
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command that detects or scores."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.add_argument("--force", action="store_true", help="overwrite existing output files")
-    parser.add_argument(
-        "--jobs", type=jobs, default=-1, metavar="N",
-        help="number of threads, -1 for all cores; does not change results (default: %(default)s)",
-    )  # fmt: skip
+    add_printing(parser)
+    add_jobs(parser)
     parser.add_argument(
         "--device", default="cpu", metavar="NAME",
         help="cpu; cuda or cuda:1, a GPU through PyTorch; auto, a GPU if there is one (default: "
@@ -28,10 +24,52 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_printing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument("--force", action="store_true", help="overwrite existing output files")
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs", type=jobs, default=-1, metavar="N",
+        help="number of threads, -1 for all cores; does not change results (default: %(default)s)",
+    )  # fmt: skip
+
+
+def add_family_option(group: Any, example: str = "degree=2") -> None:
+    group.add_argument(
+        "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
+        help=f"an option of the family, such as {example}; may be repeated",
+    )  # fmt: skip
+
+
+def add_sigma(group: Any, what: str) -> None:
+    """what: the noise, and its unit."""
+    group.add_argument(
+        "--sigma", type=auto_or_positive, default="auto", metavar="NUMBER",
+        help=f"{what} (default: estimated)",
+    )  # fmt: skip
+
+
+def add_contamination(group: Any, what: str) -> None:
+    """what: the anomalies, in words."""
+    group.add_argument(
+        "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
+        help=f"share of {what} (default: the threshold is chosen automatically)",
+    )  # fmt: skip
+
+
 def add_seed(parser: argparse.ArgumentParser, default: int = 0) -> None:
     parser.add_argument(
         "--seed", type=seed, default=default, help="random seed (default: %(default)s)"
     )
+
+
+def names_given(args: argparse.Namespace, options: Sequence[str]) -> dict[str, str]:
+    """The files that these options name, by the option."""
+    given = {name: getattr(args, name) for name in options}
+    return {name: str(path) for name, path in given.items() if path is not None}
 
 
 def jobs(text: str) -> int:

@@ -45,6 +45,12 @@ class Output:
             text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
             _print(text, sys.stdout)
 
+    def finish(self, summary: dict[str, Any], written: dict[str, str]) -> None:
+        """Name the files that were written, and print the result as JSON, if --json is given."""
+        if written and not self.rows_on_stdout:
+            self.say("\nwrote " + ", ".join(written.values()))
+        self.result({**summary, "written": written})
+
     def keep(self, **found: Any) -> None:
         """What a command found, as objects, for a program that runs it; nothing is printed."""
 

@@ -1,11 +1,22 @@
-"""Options of commands that detect in windows."""
+"""Shared by commands that detect in windows: their options, their summary, their tables."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ._options import jobs, positive
+from ...io.atomic import whole_file
+from ._options import UsageError, add_jobs, add_printing, positive
+from ._output import Output
+from ._writing import check_installed
+
+if TYPE_CHECKING:
+    from ...estimators import LocalPreferenceIsolationForest
 
 
 def add_window(group: Any, unit: str) -> None:
@@ -41,10 +52,42 @@ def add_threshold(group: Any) -> None:
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """The options of every command, without the device: windows are computed on the CPU."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.add_argument("--force", action="store_true", help="overwrite existing output files")
-    parser.add_argument(
-        "--jobs", type=jobs, default=-1, metavar="N",
-        help="number of threads, -1 for all cores; does not change results (default: %(default)s)",
-    )  # fmt: skip
+    add_printing(parser)
+    add_jobs(parser)
+
+
+def check_outputs(
+    args: argparse.Namespace, output: Output, suffixes: Mapping[str, Sequence[str]]
+) -> None:
+    """Raise before the work if an output could not be written. suffixes: by option."""
+    output.check_new(args.out, args.table, args.scores)
+    if args.out is not None:
+        check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
+    for name, known in suffixes.items():
+        path = getattr(args, name)
+        if path is not None and path.suffix.lower() not in known:
+            raise UsageError(f"--{name} must end in {' or '.join(known)}, got {path.name}.")
+
+
+def window_summary(detector: LocalPreferenceIsolationForest) -> dict[str, Any]:
+    """The windows and the noise in them, as in JSON."""
+    return {
+        "windows": len(detector.windows_),
+        "window_sides": [float(each.side) for each in detector.fitted_.tilings],
+        "sigma": float(detector.sigma_),
+        "sigma_source": detector.sigma_source_,
+    }
+
+
+def write_records(path: Path, records: list[dict[str, Any]], names: Sequence[str]) -> None:
+    """Write records as .json, or as .csv with columns of these names."""
+    if path.suffix.lower() == ".json":
+        text = json.dumps(records, indent=2, allow_nan=False) + "\n"
+    else:
+        lines = io.StringIO()
+        writer = csv.DictWriter(lines, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        text = lines.getvalue()
+    with whole_file(path) as file:
+        file.write(text.encode())

@@ -9,18 +9,12 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from ..._numbers import readable
-from ._detecting import (
-    add_detector,
-    diagnosis_of,
-    digits,
-    families_from,
-    fit_points,
-    say_diagnosis,
-)
+from ._detecting import add_detector, families_from, fit_points
 from ._input import Points, add_groups, add_table, read_points
 from ._options import UsageError, add_common, add_seed, count, file, picture
 from ._output import Output
 from ._plots import draw_explanation
+from ._summary import diagnosis_of, digits, say_diagnosis
 from ._writing import check_installed
 
 HELP = "explain why a row is anomalous, or not"

@@ -227,7 +227,7 @@ class _Tally:
         self, at: int, names: list[str], X: Any, scores: Any, assigned: Any, rows: Any
     ) -> dict[str, Any]:
         """One row, as in JSON."""
-        from ._detecting import to_json
+        from ._summary import to_json
 
         score, values = float(scores[at]), dict(zip(names, X[at].tolist()))
         row = {"row": int(rows[at]), "score": score, "anomaly": score > self.threshold}
@@ -247,7 +247,7 @@ class _Tally:
 def _print_summary(
     args: argparse.Namespace, output: Output, detector: Any, tally: _Tally, seconds: float
 ) -> None:
-    from ._detecting import anomalies_line, format_rows
+    from ._summary import anomalies_line, format_rows
 
     n = tally.rows - tally.skipped
     summary = {

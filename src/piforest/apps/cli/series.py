@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..._progress import tell
-from ._detecting import diagnosis_of, families_from, say_diagnosis
+from ._detecting import families_from
 from ._input import add_table, numbers_of, read_options
 from ._options import (
     UsageError,
+    add_contamination,
+    add_family_option,
     add_seed,
-    auto_or_positive,
-    auto_or_share,
+    add_sigma,
     count,
     file,
     names,
-    option,
+    names_given,
     picture,
     share,
 )
 from ._output import Output
-from ._windows import add_threads, add_threshold, add_window
-from ._writing import check_installed
+from ._summary import diagnosis_of, say_diagnosis
+from ._windows import (
+    add_threads,
+    add_threshold,
+    add_window,
+    check_outputs,
+    window_summary,
+    write_records,
+)
 
 if TYPE_CHECKING:
     from ...io.tables import Table
@@ -53,10 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what the channels follow in a window: subspace, linear_regression, polynomial "
         "(default: subspace of dimension 1, or linear_regression on the time for one channel)",
     )  # fmt: skip
-    group.add_argument(
-        "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
-        help="an option of the family, such as dimension=2; may be repeated",
-    )  # fmt: skip
+    add_family_option(group, "dimension=2")
     add_window(group, "the unit of the times")
     group.add_argument(
         "--reference", type=count, metavar="N",
@@ -66,14 +70,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--smooth", type=count, metavar="N",
         help="rows of the running mean of depths (default: 1, with --reference 61)",
     )  # fmt: skip
-    group.add_argument(
-        "--sigma", type=auto_or_positive, default="auto", metavar="NUMBER",
-        help="noise in units of the spread of the channels (default: estimated)",
-    )  # fmt: skip
-    group.add_argument(
-        "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
-        help="share of anomalous rows (default: the threshold is chosen automatically)",
-    )  # fmt: skip
+    add_sigma(group, "noise in units of the spread of the channels")
+    add_contamination(group, "anomalous rows")
     add_threshold(group)
     group.add_argument(
         "--reference-alarms", type=share, default=0.01, metavar="SHARE",
@@ -103,9 +101,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> None:
+    from ...io.tables import format_suffix
     from ...series.inspect import inspect_series
 
-    _check_outputs(args, output)
+    check_outputs(args, output, {"table": (".csv", ".json")})
+    if args.scores is not None:
+        format_suffix(args.scores)
     if len(args.family) > 1:
         raise UsageError(f"--family: a series takes one family, got {', '.join(args.family)}.")
     if args.family == ["auto"] and args.option:
@@ -143,9 +144,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     summary = _summary(args, found, whole, used, time.perf_counter() - start)
     _print(output, summary)
     written = write_found(args, found, whole, used)
-    if written:
-        output.say("\nwrote " + ", ".join(written.values()))
-    output.result({**summary, "written": written})
+    output.finish(summary, written)
 
 
 def _again(args: argparse.Namespace, times: Any, names: list[str], values: Any) -> SeriesResult:
@@ -159,18 +158,6 @@ def _again(args: argparse.Namespace, times: Any, names: list[str], values: Any) 
     # Nothing that is drawn or listed asks the detector, or how scores were smoothed.
     return SeriesResult(times, values, names, threshold_source="given", smooth=1, detector=None,  # type: ignore[arg-type]
                         **at, **found)  # fmt: skip
-
-
-def _check_outputs(args: argparse.Namespace, output: Output) -> None:
-    from ...io.tables import format_suffix
-
-    output.check_new(args.out, args.table, args.scores)
-    if args.out is not None:
-        check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
-    if args.table is not None and args.table.suffix.lower() not in (".csv", ".json"):
-        raise UsageError(f"--table must end in .csv or .json, got {args.table.name}.")
-    if args.scores is not None:
-        format_suffix(args.scores)
 
 
 def read_channels(args: argparse.Namespace) -> tuple[Table, Table, list[str], Any]:
@@ -215,10 +202,7 @@ def _summary(
         "family": detector.windows_[0].fitted.embedding.models[0].family.name,  # type: ignore[union-attr]
         "reference": args.reference,
         "smooth": found.smooth,
-        "windows": len(detector.windows_),
-        "window_sides": [float(each.side) for each in detector.fitted_.tilings],
-        "sigma": float(detector.sigma_),
-        "sigma_source": detector.sigma_source_,
+        **window_summary(detector),
         "threshold": float(found.threshold),
         "threshold_source": found.threshold_source,
         "anomalies": int(found.flagged.sum()),
@@ -286,7 +270,6 @@ def write_found(
     args: argparse.Namespace, found: SeriesResult, whole: Table, used: Any
 ) -> dict[str, str]:
     """Write what the options ask for; the names of the files."""
-    from ...io.atomic import whole_file
     from ...io.tables import with_scores, write_table
 
     if args.out is not None:
@@ -294,22 +277,7 @@ def write_found(
 
         draw_series(args.out, found, args.time, args.reference)
     if args.table is not None:
-        with whole_file(args.table) as stream:
-            stream.write(_table(args.table, records_of(args, found, whole, used)).encode())
+        write_records(args.table, records_of(args, found, whole, used), _RUN)
     if args.scores is not None:
         write_table(args.scores, with_scores(whole, found.scores, found.threshold, used))
-    given = {name: getattr(args, name) for name in ("out", "table", "scores")}
-    return {name: str(path) for name, path in given.items() if path is not None}
-
-
-def _table(path: Path, runs: list[dict[str, Any]]) -> str:
-    import csv
-    import io
-
-    if path.suffix.lower() == ".json":
-        return json.dumps(runs, indent=2, allow_nan=False) + "\n"
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _RUN, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(runs)
-    return text.getvalue()
+    return names_given(args, ("out", "table", "scores"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._input import Points, add_table, read_points
-from ._options import add_seed, names, picture
+from ._options import add_printing, add_seed, names, picture
 from ._output import Output
 from ._plots import pyplot_for
 from ._proposing import prefer_pairs, propose_for, say_proposals
@@ -35,9 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a picture of what each family finds, .png, .svg or .pdf",
     )  # fmt: skip
     add_seed(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    parser.add_argument("--force", action="store_true", help="overwrite existing output files")
+    add_printing(parser)
 
 
 def run(args: argparse.Namespace, output: Output) -> None:

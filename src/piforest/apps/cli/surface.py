@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..._progress import tell
-from ._detecting import diagnosis_of, families_from, say_diagnosis
+from ._detecting import families_from
 from ._options import (
-    UsageError,
+    add_contamination,
+    add_family_option,
     add_seed,
-    auto_or_positive,
-    auto_or_share,
+    add_sigma,
     count,
     file,
     names,
-    option,
+    names_given,
     picture,
 )
 from ._output import Output
-from ._windows import add_threads, add_threshold, add_window
-from ._writing import check_installed
+from ._summary import diagnosis_of, say_diagnosis
+from ._windows import (
+    add_threads,
+    add_threshold,
+    add_window,
+    check_outputs,
+    window_summary,
+    write_records,
+)
 
 if TYPE_CHECKING:
     from ...surfaces import SurfaceResult
@@ -34,6 +40,7 @@ DESCRIPTION = (
     "them, by detectors in overlapping windows, and write a picture and a table of the defects."
 )
 _SHOWN = 10
+_DEFECT = ("area", "depth", "left", "top", "right", "bottom", "score")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -51,19 +58,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what the surface is in a window, for rows x, y, value (default: "
         "polynomial_regression, quadratic)",
     )  # fmt: skip
-    group.add_argument(
-        "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
-        help="an option of the family, such as degree=2; may be repeated",
-    )  # fmt: skip
+    add_family_option(group)
     add_window(group, "pixels")
-    group.add_argument(
-        "--sigma", type=auto_or_positive, default="auto", metavar="NUMBER",
-        help="noise of the map in its units (default: estimated)",
-    )  # fmt: skip
-    group.add_argument(
-        "--contamination", type=auto_or_share, default="auto", metavar="SHARE",
-        help="share of anomalous pixels (default: the threshold is chosen automatically)",
-    )  # fmt: skip
+    add_sigma(group, "noise of the map in its units")
+    add_contamination(group, "anomalous pixels")
     add_threshold(group)
     group.add_argument(
         "--step", type=count, metavar="N",
@@ -91,7 +89,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> None:
     from ...surfaces import inspect_surface, read_map
 
-    _check_outputs(args, output)
+    check_outputs(args, output, {"table": (".csv", ".json"), "scores": (".npy",)})
     families = families_from(args)
     start = time.perf_counter()
     tell("reading")
@@ -120,9 +118,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     summary = _summary(args, found, time.perf_counter() - start)
     _print(output, summary)
     written = write_found(args, found)
-    if written:
-        output.say("\nwrote " + ", ".join(written.values()))
-    output.result({**summary, "written": written})
+    output.finish(summary, written)
 
 
 def _again(args: argparse.Namespace, values: Any) -> SurfaceResult:
@@ -136,16 +132,6 @@ def _again(args: argparse.Namespace, values: Any) -> SurfaceResult:
     return SurfaceResult(values, args.known_scores, **found, **at, detector=None)  # type: ignore[arg-type]
 
 
-def _check_outputs(args: argparse.Namespace, output: Output) -> None:
-    output.check_new(args.out, args.table, args.scores)
-    if args.out is not None:
-        check_installed("matplotlib", "pictures need matplotlib: pip install 'piforest[plots]'")
-    for name, suffixes in (("table", (".csv", ".json")), ("scores", (".npy",))):
-        path = getattr(args, name)
-        if path is not None and path.suffix.lower() not in suffixes:
-            raise UsageError(f"--{name} must end in {' or '.join(suffixes)}, got {path.name}.")
-
-
 def _summary(args: argparse.Namespace, found: SurfaceResult, seconds: float) -> dict[str, Any]:
     """The result, as in JSON."""
     import numpy as np
@@ -157,10 +143,7 @@ def _summary(args: argparse.Namespace, found: SurfaceResult, seconds: float) -> 
         "height": h,
         "valid_pixels": int(np.sum(~np.isnan(found.values))),
         "step": found.step,
-        "windows": len(detector.windows_),
-        "window_sides": [float(each.side) for each in detector.fitted_.tilings],
-        "sigma": float(detector.sigma_),
-        "sigma_source": detector.sigma_source_,
+        **window_summary(detector),
         "threshold": found.threshold,
         "threshold_source": detector.threshold_source_ if args.threshold is None else "given",
         "flagged_pixels": int(found.flagged.sum()),
@@ -229,21 +212,8 @@ def write_found(args: argparse.Namespace, found: SurfaceResult) -> dict[str, str
 
         draw_surface(args.out, found)
     if args.table is not None:
-        with whole_file(args.table) as stream:
-            stream.write(_table(args.table, records_of(found)).encode())
+        write_records(args.table, records_of(found), _DEFECT)
     if args.scores is not None:
         with whole_file(args.scores) as stream:
             np.save(stream, found.scores)
-    given = {name: getattr(args, name) for name in ("out", "table", "scores")}
-    return {name: str(path) for name, path in given.items() if path is not None}
-
-
-def _table(path: Path, defects: list[dict[str, Any]]) -> str:
-    if path.suffix.lower() == ".json":
-        return json.dumps(defects, indent=2, allow_nan=False) + "\n"
-    names = ["area", "depth", "left", "top", "right", "bottom", "score"]
-    lines = [
-        ",".join("" if each[name] is None else f"{each[name]!r}" for name in names)
-        for each in defects
-    ]
-    return "\n".join([",".join(names), *lines]) + "\n"
+    return names_given(args, ("out", "table", "scores"))

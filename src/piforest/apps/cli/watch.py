@@ -18,13 +18,13 @@ from typing import Any, BinaryIO
 
 from ._options import (
     UsageError,
+    add_family_option,
     add_seed,
     auto_or_positive,
     auto_or_share,
     count,
     file,
     names,
-    option,
 )
 from ._output import Output
 
@@ -45,10 +45,7 @@ _KEPT_SCORES = 500
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="CSV or JSON lines; - for standard input")
     parser.add_argument("--family", metavar="NAME", help="what a structure is (default: line)")
-    parser.add_argument(
-        "--option", type=option, action="append", default=[], metavar="NAME=VALUE",
-        help="an option of the family, such as degree=2; may be repeated",
-    )  # fmt: skip
+    add_family_option(parser)
     parser.add_argument(
         "--window", type=count, metavar="N",
         help="rows that the detector remembers, at least 50 (default: 2048)",
