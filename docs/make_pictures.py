@@ -89,12 +89,12 @@ def _save(figure: Any, path: Path) -> None:
     """As a small file: with 256 colours, where all of them would take too much."""
     from PIL import Image
 
-    from piforest.io.atomic import whole_file
+    from piforest.io.atomic import atomic_write
 
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png", dpi=90)
     path.parent.mkdir(exist_ok=True)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         image = Image.open(drawn).convert("RGB")
         image = image if len(drawn.getvalue()) < _MOST else image.quantize(256)
         image.save(file, format="png", optimize=True)

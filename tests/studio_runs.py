@@ -14,7 +14,7 @@ from piforest.apps.server.guard import Guard, Refused
 from piforest.apps.server.limits import Limits
 from piforest.apps.studio import worker
 from piforest.apps.studio.app import POLICY, make_app
-from piforest.apps.studio.helping import answer
+from piforest.apps.studio.helper_process import answer
 from piforest.apps.studio.jobs import JobLimits, Jobs
 from piforest.apps.studio.studio import Options, Studio
 
@@ -106,7 +106,7 @@ class InlineJobs(Jobs):
         finally:
             os.chdir(place)
         worker.finish(folder, "done" if error is None else "failed", error, warnings=warnings)
-        self._note_end(key, None)
+        self._record_end(key, None)
 
 
 class InlineHelpers:

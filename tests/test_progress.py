@@ -5,16 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from piforest._progress import Progress, listening, tell
+from piforest._progress import Progress, progress_listener, report_progress
 
 
 def test_listeners_hear_stages_and_shares_while_they_listen(capsys):
     heard = []
-    with listening(lambda stage, done: heard.append((stage, done))):
+    with progress_listener(lambda stage, done: heard.append((stage, done))):
         with Progress(0).stage("first"):
-            tell("second", 0.5)
+            report_progress("second", 0.5)
         assert list(Progress(0).track("ab", 2, "third")) == ["a", "b"]
-    tell("late")
+    report_progress("late")
     assert heard == [("first", None), ("second", 0.5), ("third", 0.5), ("third", 1.0)]
     assert capsys.readouterr().err == ""
 

@@ -1,5 +1,5 @@
-"""Stages of long work: `verbose` prints one line for each on standard error, and a percentage on a
-terminal; a program that runs the work for somebody else listens to them."""
+"""Stages of a long computation: `verbose` prints one line for each on standard error, and a
+percentage on a terminal. A program that runs the computation may listen to them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _listeners: list[Listener] = []
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
-    """Call `listener(stage, share done or None)` for every stage of this process meanwhile."""
+def progress_listener(listener: Listener) -> Iterator[None]:
+    """Call `listener(stage, share done or None)` for every stage inside the block."""
     _listeners.append(listener)
     try:
         yield
@@ -25,8 +25,8 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def tell(stage: str, done: float | None = None) -> None:
-    """Tell the listeners which stage begins, or what share of it is done."""
+def report_progress(stage: str, done: float | None = None) -> None:
+    """Report to the listeners which stage begins, or what share of it is done."""
     for listener in _listeners:
         listener(stage, done)
 
@@ -39,10 +39,10 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        # Here, so that a command line that only tells its stages does not wait for numba.
+        # Here, so that a command line that only reports its stages does not import numba.
         from ._kernels.jit import seconds_compiling
 
-        tell(name)
+        report_progress(name)
         start, before = time.perf_counter(), seconds_compiling()
         yield
         compiling = seconds_compiling() - before
@@ -62,7 +62,7 @@ class Progress:
         for block, rows in blocks:
             yield block, rows
             done += rows
-            tell(name, done / total)
+            report_progress(name, done / total)
             if sys.stderr.isatty():
                 self._write(f"piforest: {name} {100 * done // total} %", final=False)
         if sys.stderr.isatty():

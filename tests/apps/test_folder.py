@@ -27,7 +27,7 @@ from piforest.datasets import make_lines  # noqa: E402
 from piforest.engines.dask import cluster as _cluster  # noqa: E402
 from piforest.engines.dask import connect  # noqa: E402
 from piforest.engines.dask.packed import PackedModel  # noqa: E402
-from piforest.io.atomic import whole_file  # noqa: E402
+from piforest.io.atomic import atomic_write  # noqa: E402
 
 SMALL = {"n_models": 150, "n_estimators": 5, "max_samples": 32, "pool_size": 100}
 
@@ -301,7 +301,7 @@ def slow_writer(folder):
     def write(path, target, *others):
         if not (folder / "go").exists():
             target.parent.mkdir(exist_ok=True)
-            with whole_file(target) as file:
+            with atomic_write(target) as file:
                 file.write(b"half")
                 (folder / str(os.getpid())).touch()
                 while not (folder / "go").exists():

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from piforest.io import atomic
-from piforest.io.atomic import check_writable, is_device, remove_leftovers, whole_file
+from piforest.io.atomic import atomic_write, check_writable, is_device, remove_leftovers
 
 
 def names(folder):
@@ -25,7 +25,7 @@ def test_a_block_that_raises_leaves_the_file_as_it_was(tmp_path):
     path.write_text("before")
 
     def interrupted():
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             file.write(b"half")
             raise KeyboardInterrupt
 
@@ -33,7 +33,7 @@ def test_a_block_that_raises_leaves_the_file_as_it_was(tmp_path):
         interrupted()
     assert path.read_text() == "before"
     assert names(tmp_path) == ["result"]
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(b"after")
         assert path.read_text() == "before"
     assert path.read_text() == "after"
@@ -42,7 +42,7 @@ def test_a_block_that_raises_leaves_the_file_as_it_was(tmp_path):
 
 def test_a_temporary_file_that_vanished_does_not_hide_the_error(tmp_path):
     def swept():
-        with whole_file(tmp_path / "result"):
+        with atomic_write(tmp_path / "result"):
             for name in os.listdir(tmp_path):
                 (tmp_path / name).unlink()
             raise ValueError("the reason")
@@ -66,7 +66,7 @@ def test_what_cannot_be_written_is_named(tmp_path):
 def test_a_new_file_has_the_rights_of_any_other(tmp_path):
     umask = os.umask(0o027)
     try:
-        with whole_file(tmp_path / "result"):
+        with atomic_write(tmp_path / "result"):
             pass
     finally:
         os.umask(umask)
@@ -80,7 +80,7 @@ def test_a_symbolic_link_is_followed_and_stays(there, tmp_path):
     if there:
         target.write_text("before")
     link.symlink_to(target)
-    with whole_file(link) as file:
+    with atomic_write(link) as file:
         file.write(b"after")
         assert names(tmp_path) == ["far", "link"], "the temporary file is beside the target"
         assert len(names(tmp_path / "far")) == 1 + there
@@ -94,7 +94,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
     assert is_device("/dev/null")
     assert not is_device(tmp_path)
     assert not is_device(tmp_path / "absent")
-    with whole_file("/dev/null") as file:
+    with atomic_write("/dev/null") as file:
         file.write(b"content")
         file.seek(0)
     assert is_device("/dev/null")
@@ -106,7 +106,7 @@ def test_a_pipe_gets_the_content_at_the_end(tmp_path):
     got = []
     reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_bytes()))
     reader.start()
-    with whole_file(tmp_path / "pipe") as file:
+    with atomic_write(tmp_path / "pipe") as file:
         file.write(b"xx")
         file.seek(0)
         file.write(b"ab")
@@ -116,7 +116,7 @@ def test_a_pipe_gets_the_content_at_the_end(tmp_path):
 
 def test_only_leftovers_of_the_same_file_are_removed(tmp_path):
     target = tmp_path / "a[b]*.parquet"
-    with whole_file(target):
+    with atomic_write(target):
         [left] = tmp_path.iterdir()
     left.touch()
     kept = [
@@ -132,24 +132,24 @@ def test_only_leftovers_of_the_same_file_are_removed(tmp_path):
 def test_the_file_of_a_writer_that_lives_is_no_leftover(tmp_path):
     """Of this process, and of another one that is killed then."""
     path = tmp_path / "result"
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         remove_leftovers(path)
         assert len(names(tmp_path)) == 1
         file.write(b"mine")
     assert path.read_bytes() == b"mine"
     code = (
-        "import sys, time\nfrom piforest.io.atomic import whole_file\n"
-        "with whole_file(sys.argv[1]) as file:\n print('there', flush=True)\n time.sleep(60)"
+        "import sys, time\nfrom piforest.io.atomic import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as file:\n print('there', flush=True)\n time.sleep(60)"
     )
     other = subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "there\n"
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(b"ours")
     assert len(names(tmp_path)) == 2
     other.kill()
     other.communicate()
     assert len(names(tmp_path)) == 2
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(b"last")
     assert names(tmp_path) == ["result"]
     assert path.read_bytes() == b"last"
@@ -170,7 +170,7 @@ def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked_is_made_again(
     monkeypatch.setattr(atomic, "remove_leftovers", lambda path: None)
     monkeypatch.setattr(atomic, "check_writable", lambda path: None)
     monkeypatch.setattr(atomic, "_lock", late)
-    with whole_file(tmp_path / "result") as file:
+    with atomic_write(tmp_path / "result") as file:
         file.write(b"content")
     assert len(made) == 2
     assert names(tmp_path) == ["result"]
@@ -182,7 +182,7 @@ def test_two_writers_of_one_file_at_once_leave_one_whole_file(tmp_path):
     def write(k):
         start.wait()
         for _ in range(40):
-            with whole_file(path) as file:
+            with atomic_write(path) as file:
                 file.write(bytes([k]) * 5000)
 
     with ThreadPoolExecutor(8) as threads:
@@ -193,7 +193,7 @@ def test_two_writers_of_one_file_at_once_leave_one_whole_file(tmp_path):
 
 def test_a_name_as_long_as_the_system_allows_can_be_written(tmp_path):
     path = tmp_path / ("ü" * 120 + ".csv")
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(b"content")
     assert names(tmp_path) == [path.name]
 
@@ -225,7 +225,7 @@ def test_a_disk_that_is_full_names_the_file_and_keeps_the_old_one(tmp_path):
         (tmp_path / "result").write_text("before")
         with (
             pytest.raises(OSError, match=rf"cannot write .*result: {told}\."),
-            whole_file(tmp_path / "result") as file,
+            atomic_write(tmp_path / "result") as file,
         ):
             file.write(bytes(100_000))
         assert (tmp_path / "result").read_text() == "before"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.atomic import check_writable, whole_file
+from ..io.atomic import atomic_write, check_writable
 from ..protocols import Floats
 
 Log = Callable[[str], None]
@@ -84,7 +84,7 @@ def _draw(
     from ..plots import plot_comparison
 
     figure = plot_comparison(X, y, methods, aucs)
-    with whole_file(out) as file:
+    with atomic_write(out) as file:
         figure.savefig(file, format=out.suffix.lstrip(".").lower(), dpi=130, bbox_inches="tight")
     matplotlib.pyplot.close(figure)
     log(f"\nThe figure is in {out.resolve()}")

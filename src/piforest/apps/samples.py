@@ -13,7 +13,7 @@ import numpy as np
 
 from .._random import Stream
 from ..datasets import make_lines, make_plane_pair, make_room
-from ..io.atomic import whole_file
+from ..io.atomic import atomic_write
 from ..io.tables import Table, write_table
 from ..report.images import png
 
@@ -73,7 +73,7 @@ def _odd_price(size: float, drawn: np.ndarray) -> float:
 
 def _write_photos(paths: list[Path], seed: int) -> None:
     for path, pixels in zip(paths, make_plane_pair(2, random_state=seed).images):
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             file.write(png(pixels))
 
 

@@ -176,11 +176,11 @@ def view(detector: Any, scores: Floats, counts: dict[str, int], rate: float, wid
         params = " ".join(f"{value:.4g}" for value in each.params[:6])
         out.write(f"  {each.family.name}, {each.support} rows, sigma {each.sigma:.3g}: {params}\n")
     for event in detector.drift_[-4:]:
-        out.write(f"row {event.row:,}: {told(event)}\n")
+        out.write(f"row {event.row:,}: {describe_drift(event)}\n")
     return "".join(line[:width] + "\n" for line in out.getvalue().splitlines())
 
 
-def told(event: Any) -> str:
+def describe_drift(event: Any) -> str:
     """A change in words."""
     each = event.structure
     params = ", ".join(f"{value:.4g}" for value in each.params[:6])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .atomic import whole_file
+from .atomic import atomic_write
 from .npy import read_member
 
 FORMAT = "piforest-model"
@@ -49,7 +49,7 @@ def write_archive(
             f"the names of the columns and the parameters take {text.nbytes} bytes; a model file "
             f"holds {_MAX_HEADER}. Use shorter names, or pickle."
         )
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         np.savez_compressed(file, header=text, **arrays)  # type: ignore[arg-type]
         if text.nbytes + sum(array.nbytes for array in arrays.values()) > _limit(file.tell()):
             file.seek(0)

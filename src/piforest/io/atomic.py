@@ -72,7 +72,7 @@ def check_writable(path: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file to be written atomically.
 
     It has a temporary name until the block ends, and replaces the target then; a block that
@@ -101,7 +101,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_path(path: str | PathLike[str]) -> Iterator[Path]:
-    """As `whole_file`, for libraries that open files by name: a temporary name beside the target,
+    """As `atomic_write`, for libraries that open files by name: a temporary name beside the target,
     of an empty file."""
     path = Path(path)
     check_writable(path)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 
-from ..io.atomic import check_writable, whole_file
+from ..io.atomic import atomic_write, check_writable
 from ..typing import RowsLike
 from .content import build_content
 from .page import render_page
@@ -71,7 +71,7 @@ class Report:
             The file; an existing one is replaced.
         """
         check_writable(Path(path))
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             file.write(self.page.encode())
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 from .. import PreferenceIsolationForest
 from ..families import FAMILIES, Scene, get_family, layout_of
-from ..io.atomic import whole_file
+from ..io.atomic import atomic_write
 from ..protocols import Floats
 from .baselines import distance_table, isolation_forest, lof
 
@@ -66,7 +66,7 @@ def gallery(
         numbers = ", ".join(f"{method} {auc:.3f}" for method, auc in shown[-1].aucs.items())
         say(f"{name}: {numbers}; {shown[-1].found} of {shown[-1].true} structures")
     if only is None:
-        with whole_file(out / "index.md") as file:
+        with atomic_write(out / "index.md") as file:
             file.write(_page(shown).encode())
     return shown
 
@@ -140,7 +140,7 @@ def _draw(path: Path, trial: Tried) -> None:
     if scene.columns is not None:
         for ax in axes:
             ax.set_aspect("auto")
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         figure.savefig(file, dpi=72, format="png")
     plt.close(figure)
 

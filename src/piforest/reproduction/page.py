@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from ..io.atomic import whole_file
+from ..io.atomic import atomic_write
 from .tables import Grid
 
 
@@ -41,7 +41,7 @@ Block = Heading | Text | Grid | Picture
 def write_page(out: Path, name: str, title: str, blocks: Sequence[Block]) -> None:
     """Write a page as Markdown and as HTML."""
     for suffix, text in (("md", to_markdown(title, blocks)), ("html", to_html(title, blocks, out))):
-        with whole_file(out / f"{name}.{suffix}") as file:
+        with atomic_write(out / f"{name}.{suffix}") as file:
             file.write(text.encode())
 
 
@@ -57,7 +57,7 @@ def save_figure(figure: Any, *paths: Path, dpi: int = 110) -> None:
         figure.savefig(
             content, format=kind, dpi=dpi, bbox_inches="tight", metadata=metadata, **more
         )
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             file.write(content.getvalue())
     plt.close(figure)
 

@@ -9,7 +9,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from ..datasets.published import ADELAIDERMF, SYNTHETIC2D, data_file, data_folder
-from ..io.atomic import whole_file
+from ..io.atomic import atomic_write
 from . import beyond_page, steps
 from .beyond import SCENES, Trial, scene_trials, set_trials, share_trials
 from .content import TITLE, content
@@ -85,7 +85,7 @@ def _prepare_folder(out: Path, seed: int) -> None:
     out.mkdir(parents=True, exist_ok=True)
     mark = out / "seed.txt"
     if not mark.is_file():
-        with whole_file(mark) as file:
+        with atomic_write(mark) as file:
             file.write(f"{seed}\n".encode())
     elif mark.read_text().strip() != str(seed):
         raise ValueError(

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from ..datasets import load_adelaidermf, load_synthetic2d
 from ..datasets.published import SYNTHETIC2D
 from ..estimators import PreferenceEmbedding, VoronoiForest
-from ..io.atomic import whole_file
+from ..io.atomic import atomic_write
 from ..protocols import Floats
 from .baselines import distance_table, extended_isolation_forest, isolation_forest, lof
 from .settings import PAPER, Job, family_of
@@ -138,7 +138,7 @@ def finished_cells(jobs: Sequence[Any], folder: Path) -> list[Cell]:
 
 def _compute_and_save(job: Any, folder: Path) -> None:
     cell = compute(job)
-    with whole_file(folder / f"{job.key}.json") as file:
+    with atomic_write(folder / f"{job.key}.json") as file:
         file.write(json.dumps(cell).encode())
 
 

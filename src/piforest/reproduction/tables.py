@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from ..io.atomic import whole_file
+from ..io.atomic import atomic_write
 from .run import Cell
 from .settings import (
     NEIGHBOURS,
@@ -247,7 +247,7 @@ def write_csv(table: Table, cells: list[Cell], folder: Path) -> None:
 def write_rows(path: Path, rows: list[list[Any]]) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(text.getvalue().encode())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.atomic import whole_file
+from ..io.atomic import atomic_write
 from ..io.cameras import Camera
 from ..io.matches import Pair, PairMatches, Verdict
 from .features import Features, extract_features, match_features
@@ -110,7 +110,7 @@ class ImageFolder:
         descriptors = np.empty((0, 1)) if found.descriptors is None else found.descriptors
         if self.features == "sift":
             descriptors = descriptors.astype(np.uint8)  # whole numbers below 256
-        with whole_file(self._place(name)) as file:
+        with atomic_write(self._place(name)) as file:
             np.savez(file, points=found.points, descriptors=descriptors, size=np.array(found.size))
 
     def load(self, name: str) -> Features:

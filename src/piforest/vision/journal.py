@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.atomic import whole_file
+from ..io.atomic import atomic_write
 from ..io.npy import read_member
 
 __all__ = ["Journal"]
@@ -48,7 +48,7 @@ class Journal:
                 )
             shutil.rmtree(folder)
         folder.mkdir(exist_ok=True)
-        with whole_file(known) as file:
+        with atomic_write(known) as file:
             file.write(text.encode())
 
     def _place(self, pair: tuple[str, str]) -> Path:
@@ -57,7 +57,7 @@ class Journal:
 
     def put(self, pair: tuple[str, str], values: dict[str, Any]) -> None:
         """Keep what a pair gave."""
-        with whole_file(self._place(pair)) as file:
+        with atomic_write(self._place(pair)) as file:
             np.savez(file, **values)  # type: ignore[arg-type]
 
     def finished(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ._input import Points
 from ._options import (
     UsageError,
@@ -266,7 +266,7 @@ def _detect(
     if scores is None:
         scores = detector.scores_ if known else detector.anomaly_score(points.X)
     detector.findings_.name_columns(points.names)
-    tell("structures")
+    report_progress("structures")
     # The structures are part of the result, and of its time.
     assigned = assign_rows(points.X, scores <= detector.threshold_, detector.structures_)
     pieces = None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ._options import names
 from ._output import Output
 
@@ -148,7 +148,7 @@ def read_points(
     from ..._validation import check_family_fits
     from ...io.tables import left_out, pick_columns, read_table
 
-    tell("reading")
+    report_progress("reading")
     whole = read_table(args.file, **read_options(args))
     told = columns is not None
     if prepare is not None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ._cameras import CALIBRATED, cameras_of
 from ._detecting import Detection, detect_and_write
 from ._input import Points
@@ -142,7 +142,7 @@ def _matches(args: argparse.Namespace, images: list[Any] | None) -> _Matches:
     from ...io.tables import Table
     from ...vision import match_images
 
-    tell("matching the images")
+    report_progress("matching the images")
     first, second = args.inputs
     between = f"between {first.name} and {second.name}"
     ratio = RATIO if args.ratio is None else args.ratio

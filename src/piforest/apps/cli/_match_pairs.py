@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ._cameras import CALIBRATED, given_cameras
 from ._match_pair import RATIO
 from ._options import UsageError
@@ -170,7 +170,7 @@ def _examined(args: argparse.Namespace, output: Output, run: _Run) -> list[PairR
     status, results = StatusLine(output), []
     for k, each in enumerate(run_pairs(run.file, run.pairs, run.options, args.jobs, run.journal)):
         status.show(f"{k + 1:,} of {len(run.pairs):,} pairs")
-        tell("pairs", (k + 1) / len(run.pairs))
+        report_progress("pairs", (k + 1) / len(run.pairs))
         results.append(each)
     status.clear()
     if not results:

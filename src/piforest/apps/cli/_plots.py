@@ -31,10 +31,10 @@ def pyplot_for(path: Path) -> Iterator[tuple[Any, Callable[[Any], None]]]:
     mpl.use("agg")
     import matplotlib.pyplot as plt
 
-    from ...io.atomic import whole_file
+    from ...io.atomic import atomic_write
 
     def save(figure: Any) -> None:
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             figure.savefig(file, dpi=_DPI, format=path.suffix[1:].lower())
 
     try:

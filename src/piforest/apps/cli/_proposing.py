@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ._input import Points
 from ._output import Output
 
@@ -30,7 +30,7 @@ def propose_for(
     from ...families import resolve_families
     from ...proposals.propose import propose
 
-    tell("comparing families")
+    report_progress("comparing families")
     rows = points.X if points.fitted is None else points.X[points.fitted]
     stream = Stream.from_random_state(seed).child("proposals")
     proposals = propose(rows, points.names, stream, families=candidates)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...io.atomic import whole_file
+from ...io.atomic import atomic_write
 from ._options import UsageError, add_jobs, add_printing, positive
 from ._output import Output
 from ._writing import check_installed
@@ -89,5 +89,5 @@ def write_records(path: Path, records: list[dict[str, Any]], names: Sequence[str
         writer.writeheader()
         writer.writerows(records)
         text = lines.getvalue()
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(text.encode())

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ...io.atomic import is_device, is_standard_output
 from ...io.remote import shown
 from ._options import UsageError, file, file_or_stream, page, picture
@@ -145,7 +145,7 @@ def write_outputs(
     of the table."""
     from ...io.tables import score_names, write_table
 
-    tell("writing")
+    report_progress("writing")
     output.keep(args=args, points=points, found=found, images=images)
     written = {
         name: shown(getattr(args, name))

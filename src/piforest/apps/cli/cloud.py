@@ -218,7 +218,7 @@ class _Painter:
 
 def _write_surfaces(path: Path, points: Points, found: Detection) -> None:
     from ...clouds import describe_surfaces
-    from ...io.atomic import whole_file
+    from ...io.atomic import atomic_write
 
     X, assigned = points.X[:, :3], found.assigned
     if assigned.pieces is None:
@@ -229,5 +229,5 @@ def _write_surfaces(path: Path, points: Points, found: Detection) -> None:
         numbered = enumerate(zip(surfaces, pieces.parents))
         surfaces = [{**each, "structure": k, "piece": number} for number, (each, k) in numbered]
     content = {"source": points.table.source, "surfaces": surfaces}
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write((json.dumps(content, indent=2, allow_nan=False) + "\n").encode())

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ...io.remote import shown
 from ._clusters import add_cluster, score_on_cluster
 from ._input import add_table, check_text_columns, missing_note, numbers_of, read_options
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
     if args.dask is not None:
         pick = partial(_columns, args, detector=detector, fitted=fitted)
         return score_on_cluster(args, output, detector, pick)
-    tell("scoring")
+    report_progress("scoring")
     start = time.perf_counter()
     # The structures of windows end with them: rows elsewhere do not belong to them.
     structures = None if local else getattr(detector, "structures_", None)
@@ -177,7 +177,7 @@ def _score(
     tally.add(names, X, scores, assigned, block.rows[scored], len(block))
     tally.show(block.total)
     if block.total:
-        tell("scoring", tally.rows / block.total)
+        report_progress("scoring", tally.rows / block.total)
     output.keep(
         args=args,
         detector=detector,

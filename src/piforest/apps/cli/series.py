@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ._detecting import families_from
 from ._input import add_table, numbers_of, read_options
 from ._options import (
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     start = time.perf_counter()
     whole, table, columns, used = read_channels(args)
     if getattr(args, "known_scores", None) is not None:
-        found = _again(
+        found = _from_known_scores(
             args, table.numbers([args.time])[used, 0], columns, table.numbers(columns)[used]
         )
         output.keep(args=args, series=found, table=whole, used=used)
@@ -147,7 +147,9 @@ def run(args: argparse.Namespace, output: Output) -> None:
     output.finish(summary, written)
 
 
-def _again(args: argparse.Namespace, times: Any, names: list[str], values: Any) -> SeriesResult:
+def _from_known_scores(
+    args: argparse.Namespace, times: Any, names: list[str], values: Any
+) -> SeriesResult:
     """The result by the scores of an earlier run of this command, for a program that has them."""
     from ...series.inspect import SeriesResult, found_at
     from ...series.runs import gaps_of
@@ -165,7 +167,7 @@ def read_channels(args: argparse.Namespace) -> tuple[Table, Table, list[str], An
     from ...io.tables import read_table
     from ...io.tables.columns import of_earlier_run
 
-    tell("reading")
+    report_progress("reading")
     whole = read_table(args.file, **read_options(args))
     whole.check_names([args.time])
     args.dates = args.dates or "seconds"

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ._detecting import families_from
 from ._options import (
     add_contamination,
@@ -92,10 +92,10 @@ def run(args: argparse.Namespace, output: Output) -> None:
     check_outputs(args, output, {"table": (".csv", ".json"), "scores": (".npy",)})
     families = families_from(args)
     start = time.perf_counter()
-    tell("reading")
+    report_progress("reading")
     values = read_map(args.file, zero=args.zero)
     if getattr(args, "known_scores", None) is not None:
-        found = _again(args, values)
+        found = _from_known_scores(args, values)
         output.keep(args=args, surface=found)
         write_found(args, found)
         return
@@ -121,7 +121,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     output.finish(summary, written)
 
 
-def _again(args: argparse.Namespace, values: Any) -> SurfaceResult:
+def _from_known_scores(args: argparse.Namespace, values: Any) -> SurfaceResult:
     """The result by the scores of an earlier run of this command, for a program that has them."""
     from ...surfaces import SurfaceResult, chosen_step, found_at
 
@@ -205,7 +205,7 @@ def write_found(args: argparse.Namespace, found: SurfaceResult) -> dict[str, str
     """Write what the options ask for; the names of the files."""
     import numpy as np
 
-    from ...io.atomic import whole_file
+    from ...io.atomic import atomic_write
 
     if args.out is not None:
         from ._surface_picture import draw_surface
@@ -214,6 +214,6 @@ def write_found(args: argparse.Namespace, found: SurfaceResult) -> dict[str, str
     if args.table is not None:
         write_records(args.table, records_of(found), _DEFECT)
     if args.scores is not None:
-        with whole_file(args.scores) as stream:
+        with atomic_write(args.scores) as stream:
             np.save(stream, found.scores)
     return names_given(args, ("out", "table", "scores"))

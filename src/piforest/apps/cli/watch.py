@@ -261,12 +261,12 @@ class _Watcher:
                 print("piforest: further broken lines are only counted", file=sys.stderr)
 
     def _tell_drift(self) -> None:
-        from ..watching import told
+        from ..watching import describe_drift
 
         events = self._drift()
         if not self.args.quiet and not self.args.show:
             for event in events[self.events :]:
-                print(f"piforest: row {event.row:,}: {told(event)}", file=sys.stderr)
+                print(f"piforest: row {event.row:,}: {describe_drift(event)}", file=sys.stderr)
         self.events = len(events)
 
     def _print(self, lines: list[str]) -> None:
@@ -296,7 +296,7 @@ class _Watcher:
         self.saved = time.monotonic()
 
     def close(self) -> None:
-        """What is told at the end."""
+        """What is describe_drift at the end."""
         if self.args.show:
             self._show(last=True)
         if self.args.quiet or not self._has_rows():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._progress import tell
+from ..._progress import report_progress
 from ...protocols import Floats
 from .arrays import Arrays
 from .worker import write_json
@@ -29,7 +29,7 @@ def compare(folder: Path, spec: dict[str, Any]) -> None:
         )
     own = Arrays(folder / "arrays")
     for name, method in (("isolation_forest", isolation_forest), ("lof", local_outlier_factor)):
-        tell(name.replace("_", " "))
+        report_progress(name.replace("_", " "))
         own.write(f"compare:{name}", method(X, spec["seed"]))
     own.write("rows", arrays.read("rows"))
     write_json(folder / "result.json", {

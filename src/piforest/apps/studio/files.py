@@ -21,7 +21,7 @@ from ..server.guard import Refused
 from .commands import FAMILY_FILE, MODEL, with_threshold
 from .explaining import load_model
 from .results import ALL_SCORES
-from .running import Keeper, execute
+from .running import RecordingOutput, execute
 
 # The option that writes a file, by its name.
 _TABLES = ("csv", "parquet", "xlsx", "jsonl", "ply", "pcd", "las", "laz")
@@ -75,10 +75,10 @@ def found_at(folder: str, threshold: float) -> dict[str, Any]:
     words = json.loads((job / "job.json").read_text())["argv"]
     if words[0] not in _WINDOWS:
         raise Refused(422, "maps and series have defects and stretches; this result is of neither.")
-    keeper, error = _run_again(job, with_threshold(_plain(words), threshold), job / "run", False)
-    if keeper is None or error is not None:
+    recorded, error = _run_again(job, with_threshold(_plain(words), threshold), job / "run", False)
+    if recorded is None or error is not None:
         raise Refused(422, error or "the command gave no result.")
-    found = keeper.found
+    found = recorded.found
     return map_findings(found["surface"]) if "surface" in found else series_findings(found)
 
 
@@ -123,7 +123,7 @@ def _prepare(place: Path, run: Path) -> None:
 
 def _run_again(
     job: Path, words: list[str], place: Path, code: bool
-) -> tuple[Keeper | None, str | None]:
+) -> tuple[RecordingOutput | None, str | None]:
     """Run the command with what the job has found; what it kept, and the error or None."""
     if words[0] == "score":
         return execute(words, place)

@@ -19,6 +19,7 @@ from typing import Any
 from ..server.guard import Refused
 
 _PATIENCE = 60.0
+_MODULE = "piforest.apps.studio.helper_process"
 
 
 class Helper:
@@ -71,7 +72,7 @@ class Helper:
         if self._child is None or self._child.poll() is not None:
             self._rest = b""
             self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "piforest.apps.studio.helping", str(self.memory_mb)],
+                [sys.executable, "-P", "-m", _MODULE, str(self.memory_mb)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )  # fmt: skip

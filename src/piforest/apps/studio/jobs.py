@@ -49,7 +49,7 @@ class JobLimits:
     at_once: int = 2
 
 
-class Made(NamedTuple):
+class JobInput(NamedTuple):
     """What a worker needs."""
 
     spec: dict[str, Any]
@@ -66,27 +66,28 @@ class Jobs:
     def __init__(self, store: Store, limits: JobLimits) -> None:
         self.store, self.limits = store, limits
         self._workers: dict[str, subprocess.Popen[bytes]] = {}
-        self._adopted: set[str] = set()
-        self._told: dict[str, float] = {}
+        self._found_running: set[str] = set()
         self._lock = threading.RLock()
         self._changed, self._closed = threading.Event(), False
-        self._adopt()
-        self._thread = threading.Thread(target=self._keep, name="jobs", daemon=True)
+        self._find_running()
+        self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
         self._thread.start()
 
     # For requests.
 
-    def add(self, project: str, kind: str, settings: dict[str, Any], made: Made,
+    def add(self, project: str, kind: str, settings: dict[str, Any], made: JobInput,
             state: str = "queued") -> str:  # fmt: skip
         """Put a job into the queue, or, if its results are known, beside it as done."""
         self.store.check_space()
         key = self.store.new_id()
-        self._lay_out(self.store.job_folder(key), kind, settings, made)
+        self._write_folder(self.store.job_folder(key), kind, settings, made)
         self.store.add_job(key, project, kind, state, settings, made.spec.get("command", ""))
         self._changed.set()
         return key
 
-    def _lay_out(self, folder: Path, kind: str, settings: dict[str, Any], made: Made) -> None:
+    def _write_folder(
+        self, folder: Path, kind: str, settings: dict[str, Any], made: JobInput
+    ) -> None:
         """The folder of a job, before anybody hears of it."""
         run = folder / "run"
         run.mkdir(parents=True, mode=0o700)
@@ -123,10 +124,10 @@ class Jobs:
                 return
             self.store.change_job(key, state="cancelled", error="cancelled.")
             worker = self._workers.get(key)
-        self._end(key, worker)
+        self._terminate(key, worker)
         with self._lock:
             self._workers.pop(key, None)
-            self._adopted.discard(key)
+            self._found_running.discard(key)
 
     def describe(self, job: dict[str, Any]) -> dict[str, Any]:
         """A job as a page sees it, with the stage of its worker."""
@@ -144,45 +145,45 @@ class Jobs:
         with self._lock:
             self._closed = True
             workers = dict(self._workers)
-            adopted = set(self._adopted)
+            adopted = set(self._found_running)
         self._changed.set()
         self._thread.join()
         for key in {*workers, *adopted}:
-            lived = self._lives(key, workers.get(key))
-            self._end(key, workers.get(key))
+            lived = self._is_running(key, workers.get(key))
+            self._terminate(key, workers.get(key))
             # A worker that was ended says that it failed, unless it was done just before.
-            if not self._outcome(key) or (lived and self.store.job(key)["state"] != "done"):
+            if not self._record_outcome(key) or (lived and self.store.job(key)["state"] != "done"):
                 self.store.change_job(key, state="interrupted", error=_INTERRUPTED)
 
     # The thread.
 
-    def _adopt(self) -> None:
+    def _find_running(self) -> None:
         """Find the workers of an earlier server again."""
         for job in self.store.jobs_in("running"):
             if is_alive(self.store.job_folder(job["id"])):
-                self._adopted.add(job["id"])
+                self._found_running.add(job["id"])
             else:
-                self._note_end(job["id"], None)
+                self._record_end(job["id"], None)
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         while not self._closed:
             with suppress(Exception):  # one bad job must not end all others
-                self._look()
+                self._poll()
             self._changed.wait(_PERIOD)
             self._changed.clear()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         with self._lock:
             for key, worker in list(self._workers.items()):
                 if worker.poll() is not None:
                     del self._workers[key]
-                    self._note_end(key, _death(worker.returncode, self._log(key)))
-            for key in list(self._adopted):
+                    self._record_end(key, _reason_of_end(worker.returncode, self._log(key)))
+            for key in list(self._found_running):
                 if not is_alive(self.store.job_folder(key)):
-                    self._adopted.discard(key)
-                    self._note_end(key, None)
-            self._kill_late()
-            free = self.limits.at_once - len(self._workers) - len(self._adopted)
+                    self._found_running.discard(key)
+                    self._record_end(key, None)
+            self._kill_over_limit()
+            free = self.limits.at_once - len(self._workers) - len(self._found_running)
             for job in self.store.jobs_in("queued")[: max(0, free)]:
                 self._start(job["id"])
 
@@ -198,9 +199,9 @@ class Jobs:
             )  # fmt: skip
         self.store.change_job(key, state="running", started=time.time())
 
-    def _kill_late(self) -> None:
+    def _kill_over_limit(self) -> None:
         """Kill workers that are over a limit and did not notice."""
-        for key in (*self._workers, *self._adopted):
+        for key in (*self._workers, *self._found_running):
             error = None
             if time.time() - self.store.job(key)["started"] > self.limits.timeout + _GRACE:
                 error = too_long(self.limits.timeout)
@@ -221,33 +222,33 @@ class Jobs:
         pid = pid_of(folder) if silent > _SILENT else None
         return pid is not None and data_mb(pid) > _FULL * self.limits.memory_mb
 
-    def _end(self, key: str, worker: subprocess.Popen[bytes] | None) -> None:
+    def _terminate(self, key: str, worker: subprocess.Popen[bytes] | None) -> None:
         for number in (signal.SIGTERM, signal.SIGKILL):
             self._signal(key, worker, number)
             deadline = time.monotonic() + _PATIENCE
-            while self._lives(key, worker) and time.monotonic() < deadline:
+            while self._is_running(key, worker) and time.monotonic() < deadline:
                 time.sleep(0.02)
 
-    def _lives(self, key: str, worker: subprocess.Popen[bytes] | None) -> bool:
+    def _is_running(self, key: str, worker: subprocess.Popen[bytes] | None) -> bool:
         return is_alive(self.store.job_folder(key)) if worker is None else worker.poll() is None
 
     def _signal(self, key: str, worker: subprocess.Popen[bytes] | None, number: int) -> None:
         """Signal a worker and what it started: they are a session of their own."""
-        if not self._lives(key, worker):
+        if not self._is_running(key, worker):
             return
         pid = pid_of(self.store.job_folder(key)) if worker is None else worker.pid
         with suppress(OSError):
             if pid is not None:
                 os.killpg(pid, number)
 
-    def _note_end(self, key: str, reason: str | None) -> None:
+    def _record_end(self, key: str, reason: str | None) -> None:
         """Note how a worker ended. reason: why, if it did not say; None if nobody looked."""
-        if self.store.job(key)["state"] == "cancelled" or self._outcome(key):
+        if self.store.job(key)["state"] == "cancelled" or self._record_outcome(key):
             return
         state = "interrupted" if reason is None else "failed"
         self.store.change_job(key, state=state, error=reason or _INTERRUPTED)
 
-    def _outcome(self, key: str) -> bool:
+    def _record_outcome(self, key: str) -> bool:
         """Note how a worker ended, if it said so."""
         folder = self.store.job_folder(key)
         try:
@@ -280,7 +281,7 @@ class Jobs:
 _INTERRUPTED = "interrupted: the server ended before the job; it can be started again."
 
 
-def _death(code: int, log: str) -> str:
+def _reason_of_end(code: int, log: str) -> str:
     """Why a worker ended without an outcome."""
     if code == -signal.SIGKILL:
         return "the worker was killed, most often by the system when memory is short."

@@ -97,8 +97,9 @@ class Results:
     def _script(self, job: dict[str, Any], spec: dict[str, Any], threshold: float | None) -> str:
         if "argv" not in spec:
             return comparison_script(self.script_text(spec["other_id"], None), spec["seed"])
-        told, command = self.content(job)["told"], commands.to_repeat(spec["argv"], threshold)
-        return script_of(parsed(spec["argv"]), told, command, threshold)
+        command = commands.to_repeat(spec["argv"], threshold)
+        inputs = self.content(job)["told"]
+        return script_of(parsed(spec["argv"]), inputs, command, threshold)
 
     def spec(self, job: dict[str, Any]) -> dict[str, Any]:
         """What the worker of a job was given."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...io.atomic import whole_file
+from ...io.atomic import atomic_write
 from ...report.images import Pixels, jpeg_writer, png, shrunk
 
 # The longer side of a copy, and keypoints that are shown; of more, evenly many of all.
@@ -57,7 +57,7 @@ def encode(path: str, kind: str, out: str) -> str:
     jpeg = None if kind == "map" else jpeg_writer()
     data, suffix = (png(small), ".png") if jpeg is None else (jpeg(small, _QUALITY), ".jpg")
     target = Path(out).with_suffix(suffix)
-    with whole_file(target) as file:
+    with atomic_write(target) as file:
         file.write(data)
     return str(target)
 

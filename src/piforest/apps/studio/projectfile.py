@@ -18,10 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from ..server.guard import Refused
 from .commands import FAMILY_FILE
+from .script_inputs import ScriptInputs
 from .settings import JobKind, Marks, Name, ProjectKind, Settings, as_json
 from .sources import PROJECT_ENDING, kind_of, safe_name
 from .studio import Studio
-from .telling import Told
 
 _FORMAT = 1
 _MOST_ENTRIES, _MOST_JSON = 20_000, 64_000_000
@@ -227,7 +227,9 @@ class _Opening:
         if not isinstance(content, dict):
             raise ValueError(f"{entry} is no result.")
         if "told" in content:
-            content["told"] = Told.model_validate(content["told"]).model_dump(exclude_unset=True)
+            content["told"] = ScriptInputs.model_validate(content["told"]).model_dump(
+                exclude_unset=True
+            )
         return content
 
     def _result_file(self, entry: str, inner: str, folder: Path) -> None:

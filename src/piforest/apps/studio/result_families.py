@@ -9,20 +9,20 @@ import numpy as np
 from ..._random import Stream
 from .arrays import Arrays
 from .diagnosing import chosen
-from .running import Keeper
+from .running import RecordingOutput
 
 # Proposals that are drawn; there are rarely more.
 _DRAWN = 12
 
 
-def of_proposals(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+def proposals_result(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
     """The table of families. Arrays `point:K`: the rows that were compared; `proposal:J`: the
     number of the structure of each of them, -1 for none."""
     from ...proposals.propose import compared_rows
     from ...report.payload import outline_data
 
-    points, proposals = keeper.found["points"], keeper.found["proposals"]
-    stream = Stream.from_random_state(keeper.found["args"].seed).child("proposals")
+    points, proposals = recorded.found["points"], recorded.found["proposals"]
+    stream = Stream.from_random_state(recorded.found["args"].seed).child("proposals")
     X = compared_rows(points.X, stream)
     for k in range(X.shape[1]):
         arrays.write(f"point:{k}", X[:, k])
@@ -45,7 +45,7 @@ def of_proposals(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
         "found": proposals.found,
         "taken_for": proposals.kind,
         # Of matches, the families of motions are the candidates: nothing was guessed.
-        "reason": "" if "suggest" in keeper.found["args"] else proposals.reason,
+        "reason": "" if "suggest" in recorded.found["args"] else proposals.reason,
         "points": points.names,
         "total": len(points.X),
         "shown": len(X),

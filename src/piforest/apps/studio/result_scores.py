@@ -10,14 +10,14 @@ from ...report.content import most_telling
 from ...structures.assignment import Assignment
 from .arrays import Arrays
 from .results import MOST_ROWS, false_alarms, write_columns, write_nearest, write_scores
-from .running import Keeper
+from .running import RecordingOutput
 
 
-def of_scores(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+def scores_result(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
     """The rows of all blocks, as those of a detection, without structures of their own."""
     from ...report.payload import outline_data, threshold_table
 
-    blocks, summary = keeper.blocks, keeper.summary
+    blocks, summary = recorded.blocks, recorded.summary
     detector = blocks[0]["detector"]
     X, scores = _joined(blocks, "X"), _joined(blocks, "scores")
     shown = most_telling(scores, MOST_ROWS)

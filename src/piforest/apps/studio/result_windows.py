@@ -10,23 +10,23 @@ from ...protocols import Floats
 from ...report.content import most_telling
 from .arrays import Arrays
 from .results import ALL_SCORES, MOST_ROWS, write_columns, write_scores
-from .running import Keeper
+from .running import RecordingOutput
 
 # A map is shown with at most this many pixels on its longer side.
 _LONGEST = 1500
 
 
-def of_windows(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+def windows_result(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
     """Of a map, a series, or a scan in windows."""
-    if "surface" in keeper.found:
-        return _of_map(arrays, keeper)
-    if "series" in keeper.found:
-        return _of_series(arrays, keeper)
-    return _of_local(arrays, keeper)
+    if "surface" in recorded.found:
+        return _of_map(arrays, recorded)
+    if "series" in recorded.found:
+        return _of_series(arrays, recorded)
+    return _of_local(arrays, recorded)
 
 
-def _of_map(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
-    found, summary = keeper.found["surface"], keeper.summary
+def _of_map(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
+    found, summary = recorded.found["surface"], recorded.summary
     np.save(arrays.folder.parent / ALL_SCORES, found.scores)
     step = max(1, -(-max(found.values.shape) // _LONGEST))
     for name, values in (("map:values", found.values), ("map:scores", found.scores)):
@@ -43,10 +43,10 @@ def _of_map(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
-    found, summary, used = keeper.found["series"], keeper.summary, keeper.found["used"]
+def _of_series(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
+    found, summary, used = recorded.found["series"], recorded.summary, recorded.found["used"]
     np.save(arrays.folder.parent / ALL_SCORES, found.scores)
-    table = keeper.found["table"]
+    table = recorded.found["table"]
     shown = most_telling(found.scores, MOST_ROWS)
     columns = {name: each[used][shown] for name, each in table.columns.items()}
     write_columns(arrays, columns)
@@ -54,7 +54,7 @@ def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     rows = np.flatnonzero(used) + table.first_row
     write_scores(arrays, found.scores[shown], rows[shown], None, shown)
     return {
-        **series_findings(keeper.found),
+        **series_findings(recorded.found),
         "total": len(found.scores), "shown": len(shown), "noun": "rows",
         "view": {"mode": "series", "time": summary["time"], "channels": summary["channels"],
                  "gaps": [int(rows[each]) for each in found.gaps]},
@@ -64,8 +64,8 @@ def _of_series(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_local(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
-    points, scores, summary = keeper.found["points"], keeper.found["scores"], keeper.summary
+def _of_local(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
+    points, scores, summary = recorded.found["points"], recorded.found["scores"], recorded.summary
     np.save(arrays.folder.parent / ALL_SCORES, scores)
     shown = most_telling(scores, MOST_ROWS)
     whole = points.complete()
@@ -112,9 +112,9 @@ def series_findings(kept: dict[str, Any]) -> dict[str, Any]:
     return {"headline": f"{len(runs):,} anomalous stretch{several}: {text}", "runs": runs}
 
 
-def of_pairs(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+def pairs_result(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
     """Of many pairs of images: a table of them."""
-    results = keeper.found["pairs"]
+    results = recorded.found["pairs"]
     matches = sum(len(each.kept) for each in results)
     kept = sum(int(each.kept.sum()) for each in results)
     arrays.write("kept", np.array([each.kept.sum() for each in results], np.int32))
@@ -122,7 +122,7 @@ def of_pairs(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
         "headline": f"{matches - kept:,} of {matches:,} matches in {len(results):,} pairs follow "
         "no motion.",
         "total": len(results), "shown": len(results), "noun": "pairs",
-        "view": {"mode": "pairs"}, "pairs": keeper.summary["pairs"], "structures": [],
+        "view": {"mode": "pairs"}, "pairs": recorded.summary["pairs"], "structures": [],
         "thresholds": None, "false_alarms": None, "columns": [], "images": 0, "unit": "",
         "derived": [],
     }  # fmt: skip

@@ -11,8 +11,8 @@ import numpy as np
 from ...protocols import Floats, Ints
 from .arrays import Arrays
 from .diagnosing import with_actions
-from .running import Keeper
-from .telling import told_by
+from .running import RecordingOutput
+from .script_inputs import script_inputs
 from .worker import write_json
 
 # Rows of a view; of more, half the most anomalous ones and half others, by seed.
@@ -21,45 +21,45 @@ MOST_ROWS = 1_000_000
 ALL_SCORES = "scores.npy"
 
 
-def write_result(folder: Path, spec: dict[str, Any], keeper: Keeper) -> None:
+def write_result(folder: Path, spec: dict[str, Any], recorded: RecordingOutput) -> None:
     """Write the result of a command that has run."""
-    arrays, found = Arrays(folder / "arrays"), keeper.found
-    if keeper.blocks:
-        from .result_scores import of_scores
+    arrays, found = Arrays(folder / "arrays"), recorded.found
+    if recorded.blocks:
+        from .result_scores import scores_result
 
-        content = of_scores(arrays, keeper)
+        content = scores_result(arrays, recorded)
     elif "pairs" in found:
-        from .result_windows import of_pairs
+        from .result_windows import pairs_result
 
-        content = of_pairs(arrays, keeper)
+        content = pairs_result(arrays, recorded)
     elif "proposals" in found:
-        from .result_families import of_proposals
+        from .result_families import proposals_result
 
-        content = of_proposals(arrays, keeper)
+        content = proposals_result(arrays, recorded)
     elif "surface" in found or "series" in found or "local" in found:
-        from .result_windows import of_windows
+        from .result_windows import windows_result
 
-        content = of_windows(arrays, keeper)
+        content = windows_result(arrays, recorded)
     else:
-        content = of_detection(arrays, keeper)
-    summary = keeper.summary
+        content = detection_result(arrays, recorded)
+    summary = recorded.summary
     result = {
-        "told": told_by(keeper),
+        "told": script_inputs(recorded),
         "kind": spec["kind"], "summary": summary, **content,
         "diagnosis": with_actions(summary.get("diagnosis", []), spec["settings"]),
-        "warnings": keeper.warnings, "arrays": arrays.listing(),
+        "warnings": recorded.warnings, "arrays": arrays.listing(),
     }  # fmt: skip
     write_json(folder / "result.json", finite(result))
 
 
-def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
+def detection_result(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
     """Of `detect`, `cloud` and `matches`: the view of the report, with arrays apart."""
     from ...report.axes import law_of
     from ...report.content import build_content, most_telling
     from ...report.payload import distance_unit, outline_data, threshold_table, view_of
     from ...structures.greedy import REACH
 
-    points, found, images = (keeper.found[name] for name in ("points", "found", "images"))
+    points, found, images = (recorded.found[name] for name in ("points", "found", "images"))
     detector = found.detector
     np.save(arrays.folder.parent / ALL_SCORES, found.scores)
     content = build_content(
@@ -76,7 +76,7 @@ def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
     write_nearest(arrays, points.X[shown], content.structures)
     thresholds = threshold_table(found.scores, content.threshold)
     return {
-        "headline": headline(keeper, content),
+        "headline": headline(recorded, content),
         "total": len(points.X), "shown": len(shown), "noun": content.noun,
         "columns": list(content.columns),
         "points": points.names,
@@ -84,7 +84,7 @@ def of_detection(arrays: Arrays, keeper: Keeper) -> dict[str, Any]:
         "view": {**view_of(content, law), "low": points.X.min(axis=0).tolist(),
                  "high": points.X.max(axis=0).tolist()},
         "structures": _structures(
-            keeper.summary["structures"], outline_data(content.structures, points.X)
+            recorded.summary["structures"], outline_data(content.structures, points.X)
         ),
         "thresholds": thresholds,
         "false_alarms": false_alarms(detector, thresholds),
@@ -131,9 +131,9 @@ def write_nearest(arrays: Arrays, X: Floats, structures: Any) -> None:
         arrays.write("nearest", nearest_structures(X, structures)[0].astype(np.int32))
 
 
-def headline(keeper: Keeper, content: Any) -> str:
+def headline(recorded: RecordingOutput, content: Any) -> str:
     """The result in one sentence."""
-    summary = keeper.summary
+    summary = recorded.summary
     kind = " or ".join(name.replace("_", " ") for name in summary["family"])
     n, flagged = summary["points"], summary["anomalies"]
     if not summary["found_structure"]:

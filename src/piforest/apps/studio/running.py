@@ -15,7 +15,7 @@ from .. import cli
 from ..cli._output import Output
 
 
-class Keeper(Output):
+class RecordingOutput(Output):
     """The output of a command: its objects, its summary and its warnings."""
 
     def __init__(self, args: argparse.Namespace) -> None:
@@ -27,7 +27,7 @@ class Keeper(Output):
 
     @property
     def verbose(self) -> int:
-        return 1  # the percentages are told to listeners
+        return 1  # listeners get the percentages
 
     def say(self, text: str = "") -> None:
         print(text)
@@ -50,12 +50,12 @@ def run_command(folder: Path, spec: dict[str, Any], warnings: list[str]) -> str 
     """Run the command of a job in `folder/run`, and write its result; the error, or None."""
     from .results import write_result
 
-    keeper, error = execute(spec["argv"], folder / "run")
-    if keeper is not None:
-        warnings += keeper.warnings
-    if error is not None or keeper is None:
+    recorded, error = execute(spec["argv"], folder / "run")
+    if recorded is not None:
+        warnings += recorded.warnings
+    if error is not None or recorded is None:
         return error or "the command gave no result."
-    write_result(folder, spec, keeper)
+    write_result(folder, spec, recorded)
     return None
 
 
@@ -63,16 +63,16 @@ def execute(
     argv: list[str],
     place: Path,
     prepare: Callable[[argparse.Namespace], None] = lambda args: None,
-) -> tuple[Keeper | None, str | None]:
+) -> tuple[RecordingOutput | None, str | None]:
     """Run a command in a folder; what it kept, and the error in words or None.
 
     prepare: changes the parsed options, such as the detector to take in place of a fit.
     """
-    made: list[Keeper] = []
+    made: list[RecordingOutput] = []
 
-    def make(args: argparse.Namespace) -> Keeper:
+    def make(args: argparse.Namespace) -> RecordingOutput:
         prepare(args)
-        made.append(Keeper(args))
+        made.append(RecordingOutput(args))
         return made[0]
 
     os.chdir(place)
@@ -82,8 +82,8 @@ def execute(
             code = cli.main(argv, make)
     except SystemExit as end:  # argparse does not know an option, or its value
         code = int(end.code or 0) if isinstance(end.code, (int, type(None))) else 2
-    keeper = made[0] if made else None
-    return keeper, None if code == 0 else said.error()
+    recorded = made[0] if made else None
+    return recorded, None if code == 0 else said.error()
 
 
 def parsed(argv: list[str]) -> argparse.Namespace:

@@ -7,22 +7,49 @@ common are functions too. args.threshold is that of the slider, if it was moved.
 from __future__ import annotations
 
 import argparse
+import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-_HEAD = '"""Made by piforest studio {version}. It repeats:\n\n    {command}\n"""\n\n'
+# The names that a script may import, and their modules.
+_MODULES = {
+    "LocalPreferenceIsolationForest": "piforest", "PreferenceIsolationForest": "piforest",
+    "load": "piforest", "Stream": "piforest._random", "estimate_normals": "piforest.clouds",
+    "voxel_sample": "piforest.clouds", "from_functions": "piforest.families",
+    "get_family": "piforest.families", "only_pair": "piforest.io.matches",
+    "open_matches": "piforest.io.matches", "read_table": "piforest.io.tables",
+    "dates_as_numbers": "piforest.io.tables.dates", "propose": "piforest.proposals.propose",
+    "inspect_series": "piforest.series", "inspect_surface": "piforest.surfaces",
+    "read_map": "piforest.surfaces", "match_images": "piforest.vision",
+    "read_image": "piforest.vision", "propose_match_family": "piforest.vision.filtering",
+    "PairOptions": "piforest.vision.pairs", "run_pairs": "piforest.vision.pairs",
+}  # fmt: skip
+_HEAD = '"""JobInput by piforest studio {version}. It repeats:\n\n    {command}\n"""\n\n'
 
 
 def script_of(
-    args: argparse.Namespace, told: dict[str, Any], command: str, threshold: float | None = None
+    args: argparse.Namespace, inputs: dict[str, Any], command: str, threshold: float | None = None
 ) -> str:
-    """The script. args: of the command; told: what only the run knows, see `telling`."""
+    """The script. args: of the command; inputs: see `script_inputs`."""
     from ... import __version__
 
     args.threshold = threshold if threshold is not None else getattr(args, "threshold", None)
-    lines = [*_WRITERS[args.command](args, told)]
+    body = "\n".join(_WRITERS[args.command](args, inputs)) + "\n"
     head = _HEAD.format(version=__version__, command=_quoted(command))
-    return head + "\n".join(lines) + "\n"
+    return f"{head}{_imports(body)}\n{body}"
+
+
+def _imports(body: str) -> str:
+    """NumPy, to go on from, and the names that the code of a script uses."""
+    used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
+    names = defaultdict(list)
+    for name, module in _MODULES.items():
+        if name in used:
+            names[module].append(name)
+    lines = ["import runpy\n"] * ("runpy" in used) + ["import numpy as np\n"]
+    lines.append("\n".join(f"from {module} import {', '.join(names[module])}" for module in names))
+    return "\n".join(lines) + "\n"
 
 
 def _quoted(text: str) -> str:
@@ -45,12 +72,12 @@ def comparison_script(detection: str, seed: int) -> str:
     ])  # fmt: skip
 
 
-def _families(told: dict[str, Any], args: argparse.Namespace) -> str:
+def _families(inputs: dict[str, Any], args: argparse.Namespace) -> str:
     if getattr(args, "functions", None) is not None:
         return "family"
     texts = [
         f"get_family({each['name']!r}{', ' * bool(each['options'])}{_arguments(each['options'])})"
-        for each in told["families"]
+        for each in inputs["families"]
     ]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
@@ -59,27 +86,7 @@ def _arguments(options: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in options.items())
 
 
-# Lines that import and read.
-
-
-def _imports(args: argparse.Namespace, *more: str) -> Iterator[str]:
-    """Imports of a detector of the whole file."""
-    functions = getattr(args, "functions", None) is not None
-    if functions:
-        yield "import runpy"
-        yield ""
-    yield "import numpy as np"
-    yield ""
-    yield "from piforest import PreferenceIsolationForest"
-    yield f"from piforest.families import {'from_functions' if functions else 'get_family'}"
-    yield from more
-    yield ""
-
-
-def _table_imports(args: argparse.Namespace) -> Iterator[str]:
-    yield "from piforest.io.tables import read_table"
-    if getattr(args, "dates", None) is not None:
-        yield "from piforest.io.tables.dates import dates_as_numbers"
+# Lines that read.
 
 
 def _reading(args: argparse.Namespace, columns: list[str]) -> Iterator[str]:
@@ -98,12 +105,6 @@ def _reading(args: argparse.Namespace, columns: list[str]) -> Iterator[str]:
         yield "groups = np.unique(cells, return_inverse=True)[1]"
     if groups is not None and skips:
         yield "groups = groups[complete]"
-
-
-def _matches_imports(args: argparse.Namespace) -> str:
-    if len(args.inputs) == 2:
-        return "from piforest.vision import match_images, read_image"
-    return "from piforest.io.matches import only_pair, open_matches"
 
 
 def _read_matches(args: argparse.Namespace) -> Iterator[str]:
@@ -138,7 +139,7 @@ def _custom(args: argparse.Namespace) -> Iterator[str]:
     )
 
 
-def _detector(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
+def _detector(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     """Lines that make the detector of the whole file."""
     yield from _custom(args)
     grouped = getattr(args, "groups", None) is not None
@@ -150,7 +151,7 @@ def _detector(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
     }  # fmt: skip
     changed = _arguments({name: value for name, (value, usual) in given.items() if value != usual})
     yield (
-        f"detector = PreferenceIsolationForest({_families(told, args)}{', ' * bool(changed)}"
+        f"detector = PreferenceIsolationForest({_families(inputs, args)}{', ' * bool(changed)}"
         f"{changed}, random_state={args.seed})"
     )
 
@@ -184,87 +185,64 @@ def _at_threshold(args: argparse.Namespace) -> Iterator[str]:
 # One function for each command.
 
 
-def _detect(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
-    yield from _imports(args, *_table_imports(args))
-    yield from _reading(args, told["columns"])
-    yield from _detector(args, told)
+def _detect(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
+    yield from _reading(args, inputs["columns"])
+    yield from _detector(args, inputs)
     yield from _fit(args)
 
 
-def _cloud(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
-    estimated = told.get("normals") == "estimated"
-    more = ["estimate_normals"] * estimated + ["voxel_sample"] * (args.voxel is not None)
-    clouds = [f"from piforest.clouds import {', '.join(more)}"] if more else []
-    if args.local:
-        yield from ("import numpy as np", "", "from piforest import LocalPreferenceIsolationForest")
-        yield from (*clouds, "from piforest.families import get_family", *_table_imports(args), "")
-    else:
-        yield from _imports(args, *clouds, *_table_imports(args))
-    yield from _reading(args, told["columns"][:3] if estimated else told["columns"])
+def _cloud(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
+    estimated = inputs.get("normals") == "estimated"
+    yield from _reading(args, inputs["columns"][:3] if estimated else inputs["columns"])
     if estimated:
-        yield f"X = np.column_stack([X, estimate_normals(X, viewpoint={told['viewpoint']!r})])"
-    yield from _local_detector(args, told) if args.local else _detector(args, told)
+        yield f"X = np.column_stack([X, estimate_normals(X, viewpoint={inputs['viewpoint']!r})])"
+    yield from _local_detector(args, inputs) if args.local else _detector(args, inputs)
     yield from _fit(args)
 
 
-def _local_detector(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
+def _local_detector(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     window = "" if args.window is None else f", window={args.window!r}"
     yield (
-        f"detector = LocalPreferenceIsolationForest({_families(told, args)}{window}, "
+        f"detector = LocalPreferenceIsolationForest({_families(inputs, args)}{window}, "
         f"coordinates=[0, 1, 2], sigma={args.sigma!r}, contamination={args.contamination!r}, "
         f"random_state={args.seed})"
     )
 
 
-def _matches(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
-    if told.get("many"):
-        yield "from piforest.vision.pairs import PairOptions, run_pairs"
-        yield "from piforest.io.matches import open_matches"
-        yield ""
+def _matches(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
+    if inputs.get("many"):
         yield f"file = open_matches({str(args.inputs[0])!r})"
-        yield f"options = PairOptions({_arguments(told['options'])})"
+        yield f"options = PairOptions({_arguments(inputs['options'])})"
         yield "results = list(run_pairs(file, file.pairs(), options, n_jobs=1))"
         yield "scores = [each.scores for each in results]"
         return
     if args.suggest:
-        yield "from piforest._random import Stream"
-        yield _matches_imports(args)
-        yield "from piforest.vision.filtering import propose_match_family"
-        yield ""
         yield from _read_matches(args)
         yield f"proposals = propose_match_family(X, Stream.from_random_state({args.seed}))"
         yield "print(proposals)"
         return
-    yield from _imports(args, _matches_imports(args))
     yield from _read_matches(args)
-    yield from _detector(args, told)
+    yield from _detector(args, inputs)
     yield from _fit(args)
 
 
-def _surface(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
-    yield "from piforest.families import get_family"
-    yield "from piforest.surfaces import inspect_surface, read_map"
-    yield ""
+def _surface(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     yield f"values = read_map({str(args.file)!r}, zero={args.zero!r})"
     yield (
-        f"found = inspect_surface(values, family={_families(told, args)}, window={args.window!r}, "
-        f"sigma={args.sigma!r}, contamination={args.contamination!r}, zero='valid', "
-        f"step={args.step or 'auto'!r}, min_area={args.min_area}, random_state={args.seed})"
+        f"found = inspect_surface(values, family={_families(inputs, args)}, "
+        f"window={args.window!r}, sigma={args.sigma!r}, contamination={args.contamination!r}, "
+        f"zero='valid', step={args.step or 'auto'!r}, min_area={args.min_area}, "
+        f"random_state={args.seed})"
     )
     yield from _at_threshold(args)
     yield "scores, defects = found.scores, found.defects"
 
 
-def _series(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
-    yield "from piforest.families import get_family"
-    yield "from piforest.io.tables import read_table"
-    yield "from piforest.io.tables.dates import dates_as_numbers"
-    yield "from piforest.series import inspect_series"
-    yield ""
+def _series(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     yield f"table = dates_as_numbers(read_table({str(args.file)!r}), {args.dates or 'seconds'!r})"
-    yield f"columns = {told['columns']!r}"
+    yield f"columns = {inputs['columns']!r}"
     yield f"used = ~table.missing([{args.time!r}, *columns])"
-    family = _families(told, args) if told["families"] else repr(args.family[0])
+    family = _families(inputs, args) if inputs["families"] else repr(args.family[0])
     yield (
         f"found = inspect_series(table.numbers([{args.time!r}])[used, 0], "
         f"table.numbers(columns)[used], names=columns, family={family}, "
@@ -277,19 +255,16 @@ def _series(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
     yield "scores, runs = found.scores, found.runs"
 
 
-def _score(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
-    yield from ("import numpy as np", "", "from piforest import load", *_table_imports(args), "")
+def _score(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     yield f"detector = load({str(args.model)!r})"
-    yield from _reading(args, told["columns"])
+    yield from _reading(args, inputs["columns"])
     yield from _verdicts(args)
 
 
-def _suggest(args: argparse.Namespace, told: dict[str, Any]) -> Iterator[str]:
-    yield from ("import numpy as np", "", "from piforest._random import Stream")
-    yield from (*_table_imports(args), "from piforest.proposals.propose import propose", "")
-    yield from _reading(args, told["columns"])
+def _suggest(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
+    yield from _reading(args, inputs["columns"])
     yield f"stream = Stream.from_random_state({args.seed}).child('proposals')"
-    yield f"proposals = propose(X, {told['columns']!r}, stream)"
+    yield f"proposals = propose(X, {inputs['columns']!r}, stream)"
     yield "print(proposals)"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..server.guard import Refused
 from . import commands, examples
 from .helper import Helpers
-from .jobs import JobLimits, Jobs, Made
+from .jobs import JobInput, JobLimits, Jobs
 from .outcomes import Results
 from .settings import JobKind, NewProject, Settings, as_json, check_code
 from .sources import Sources, fitting_kinds, project_kind
@@ -184,11 +184,11 @@ class Studio:
         added = self.jobs.add(key, kind, as_json(settings), made)
         return self.jobs.describe(self.store.job(added))
 
-    def made(self, project: dict[str, Any], kind: str, settings: Settings) -> Made:
+    def made(self, project: dict[str, Any], kind: str, settings: Settings) -> JobInput:
         """What the worker of a job needs."""
         if kind == "compare":
-            return Made(self._comparison(project, settings), {}, {})
-        return Made(*self._command(project, kind, settings), {})
+            return JobInput(self._comparison(project, settings), {}, {})
+        return JobInput(*self._command(project, kind, settings), {})
 
     def score_folder(self, key: str, folder: str, settings: Settings) -> list[dict[str, Any]]:
         """One job for each table or scan in a folder."""

@@ -22,8 +22,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..._progress import listening
-from ...io.atomic import whole_file
+from ..._progress import progress_listener
+from ...io.atomic import atomic_write
 
 fcntl: Any
 resource: Any
@@ -40,7 +40,7 @@ _MOST_FILE = 20 * 2**30
 
 
 def write_json(path: Path, content: Any) -> None:
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(json.dumps(content, allow_nan=False).encode())
 
 
@@ -74,7 +74,7 @@ class _Status:
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
-    def tell(self, stage: str, done: float | None) -> None:
+    def update(self, stage: str, done: float | None) -> None:
         self.stage, self.done = stage, done  # type: ignore[assignment]
 
     def end(self) -> None:
@@ -133,7 +133,7 @@ def run(folder: Path) -> int:
     status = _Status(folder, spec["timeout"])
     warnings: list[str] = []
     try:
-        with listening(status.tell):
+        with progress_listener(status.update):
             error = work(folder, spec, warnings)
     except MemoryError:
         error = "not enough memory."

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...protocols import Bools, Ints
-from ..atomic import whole_file
+from ..atomic import atomic_write
 from ..cameras import Camera
 from ..npy import read_member
 from . import UNNAMED, Pair, PairMatches, Verdict, check_points
@@ -150,7 +150,7 @@ class NpzMatches:
         """The same arrays, without the dropped matches."""
         (verdict,) = verdicts.values()
         arrays = self._without(verdict.kept)
-        with whole_file(out) as file:
+        with atomic_write(out) as file:
             (np.savez_compressed if self.packed else np.savez)(file, **arrays)  # type: ignore[arg-type]
 
     def _without(self, kept: Bools) -> dict[str, NDArray[Any]]:

@@ -32,7 +32,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any, Protocol, TypedDict, Unpack
 
-from ..atomic import is_device, whole_file
+from ..atomic import atomic_write, is_device
 from ..remote import local_copy, shown, url_of
 from .arrow import from_arrow
 from .columns import left_out, pick_columns, score_names, with_scores
@@ -290,7 +290,7 @@ def table_writer(path: str | PathLike[str], like: Table) -> Iterator[TableWriter
     the file is written atomically."""
     check_columns(path, like)
     suffix, packing = split_name(f"table{written_suffix(path, like)}")
-    with whole_file(path) as whole, packed(whole, packing, Path(path).stem) as file:
+    with atomic_write(path) as whole, packed(whole, packing, Path(path).stem) as file:
         writer = _module(suffix).writer(file, like, suffix)
         try:
             yield writer

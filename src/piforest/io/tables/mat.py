@@ -53,7 +53,7 @@ def read_blocks(path: Path, rows: int | None, array: str | None = None) -> Itera
             listed = {each.name: each for each in _matrices(file) if math.prod(each.shape) > 1}
             chosen = _chosen(path, listed, array)
             values = _values(listed[chosen])
-        except _NotThatOne:
+        except _NoSuchMatrix:
             raise
         except _Hdf5 as error:
             raise ValueError(
@@ -70,7 +70,7 @@ class _Hdf5(ValueError):
     """A file of version 7.3."""
 
 
-class _NotThatOne(ValueError):
+class _NoSuchMatrix(ValueError):
     """The file is sound, but what was asked for is not in it."""
 
 
@@ -78,9 +78,9 @@ def _chosen(path: Path, listed: dict[str, _Matrix], array: str | None) -> str:
     words = ", ".join(f"{name} {' x '.join(map(str, each.shape))}" for name, each in listed.items())
     words = words or "none"
     if array is not None and array not in listed:
-        raise _NotThatOne(f"{path} holds no matrix {array!r}; its matrices: {words}.")
+        raise _NoSuchMatrix(f"{path} holds no matrix {array!r}; its matrices: {words}.")
     if array is None and len(listed) != 1:
-        raise _NotThatOne(
+        raise _NoSuchMatrix(
             f"{path} holds {len(listed)} matrices of real numbers, say which (--array): {words}."
         )
     return array or next(iter(listed))

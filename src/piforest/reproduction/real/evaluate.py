@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from ...io.atomic import whole_file
+from ...io.atomic import atomic_write
 from ..run import with_progress
 from .cases import Case, Values, source_digest, third
 from .parts import PARTS
@@ -106,5 +106,5 @@ def _store(path: Path, seed: int, rows: dict[str, Row]) -> None:
     lines = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in each)
     head = json.dumps({"code": source_digest(), "seed": seed})[:-1]
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(f'{head}, "rows": [\n{lines}\n]}}\n'.encode())

@@ -1,6 +1,6 @@
 """The child of `helper`: answers questions, one JSON object a line.
 
-`python -m piforest.apps.studio.helping MEMORY_MB`
+`python -m piforest.apps.studio.helper_process MEMORY_MB`
 """
 
 from __future__ import annotations

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from .running import Keeper
+from .running import RecordingOutput
 
 _Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w{0,60}$")]
 _Value = bool | int | float | str | None
 _Values = _Value | list[_Value] | list[list[_Value]]
 
 
-class ToldFamily(BaseModel):
+class FamilyInput(BaseModel):
     """A family by its name and the options that are not the default ones."""
 
     model_config = ConfigDict(extra="forbid")
@@ -23,46 +23,46 @@ class ToldFamily(BaseModel):
     options: dict[_Identifier, _Values] = {}
 
 
-class Told(BaseModel):
-    """What `told_by` gives, checked: it becomes part of a script, so names must be names."""
+class ScriptInputs(BaseModel):
+    """What `script_inputs` gives, checked: it becomes part of a script, so names must be names."""
 
     model_config = ConfigDict(extra="forbid")
 
     columns: Annotated[list[str], Field(max_length=100_000)] = []
-    families: list[ToldFamily] = []
+    families: list[FamilyInput] = []
     many: bool = False
     options: dict[_Identifier, _Values] = {}
     normals: str = ""
     viewpoint: list[float] | None = None
 
 
-def told_by(keeper: Keeper) -> dict[str, Any]:
+def script_inputs(recorded: RecordingOutput) -> dict[str, Any]:
     """The columns of the points, the families by name and options, and how scans got normals."""
-    found = keeper.found
+    found = recorded.found
     args = found["args"]
     if "pairs" in found:
         from ..cli._match_pairs import pair_options
 
         return {"many": True, "options": _changed(pair_options(args))}
-    if keeper.blocks:
-        return {"columns": keeper.summary["columns"]}
+    if recorded.blocks:
+        return {"columns": recorded.summary["columns"]}
     if "series" in found:
         families = _given(args) if args.option else []
         return {"columns": list(found["series"].names), "families": families}
     if "surface" in found:
         return {"families": _given(args)}
     points = found["points"]
-    told = {"columns": points.names, "families": [_family(each) for each in points.families]}
-    if "found" in found and not told["families"]:  # as in `matches`
+    inputs = {"columns": points.names, "families": [_family(each) for each in points.families]}
+    if "found" in found and not inputs["families"]:  # as in `matches`
         from ...families import resolve_families
 
         given = resolve_families(found["found"].detector.family)
-        told["families"] = [_family(family) for family, _ in given]
-    if keeper.summary.get("normals") == "estimated":
+        inputs["families"] = [_family(family) for family, _ in given]
+    if recorded.summary.get("normals") == "estimated":
         from ..cli.cloud import viewpoint_of
 
-        told |= {"normals": "estimated", "viewpoint": viewpoint_of(points.table)}
-    return told
+        inputs |= {"normals": "estimated", "viewpoint": viewpoint_of(points.table)}
+    return inputs
 
 
 def _given(args: Any) -> list[dict[str, Any]]:
