@@ -17,6 +17,7 @@ from piforest.fitted import FittedForest
 from piforest.models.drawing import ModelSet
 from piforest.structures.greedy import Structure
 from piforest.typing import Floats
+from piforest.vision import filter_matches
 
 
 def check() -> None:
@@ -44,7 +45,12 @@ def check() -> None:
     VoronoiForest(lambda a, b: abs(len(a) - len(b)))
     PreferenceEmbedding(kernel=lambda r, sigma: np.exp(-r / sigma))
 
+    filter_matches(X, X, n_models=500, scale="fixed")
+    assert_type(detector.view(X, max_rows=5).selection, list[int])
+
     # Mistakes that a type checker finds.
+    filter_matches(X, X, n_trees=5)  # type: ignore[call-arg]
+    detector.view(X, rows=5)  # type: ignore[call-arg]
     PreferenceIsolationForest(scale="own")  # type: ignore[arg-type]
     PreferenceIsolationForest(n_models="many")  # type: ignore[arg-type]
     PreferenceIsolationForest(random_state="seed")  # type: ignore[arg-type]

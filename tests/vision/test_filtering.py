@@ -9,7 +9,13 @@ from sklearn.metrics import roc_auc_score
 from match_scenes import right
 from piforest import PreferenceIsolationForest
 from piforest.datasets import make_motion_pair, make_plane_pair
-from piforest.vision import filter_matches, match_families, match_images, read_image
+from piforest.vision import (
+    FilterOptions,
+    filter_matches,
+    match_families,
+    match_images,
+    read_image,
+)
 
 cv2 = pytest.importorskip("cv2")
 
@@ -77,6 +83,12 @@ def test_options_reach_the_detector(pair):
     assert isinstance(kept.detector, PreferenceIsolationForest)
     assert (kept.detector.sigma_, kept.detector.n_drawn_) == (1.5, 500)
     assert 0.45 < np.mean(~kept.mask) <= 0.5
+
+
+def test_the_typed_options_are_the_other_parameters_of_the_detector():
+    named = {"family", "sigma", "contamination", "n_jobs", "random_state"}
+    parameters = set(PreferenceIsolationForest().get_params())
+    assert set(FilterOptions.__annotations__) == parameters - named
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from .ranking import RankingScore
 from .thresholds import ThresholdMethods
 
 if TYPE_CHECKING:
-    from ..report import Report, ReportOptions
+    from ..report import Report, ReportOptions, View, ViewOptions
 
 # Rows of a memory map that are read and validated at a time.
 _MAPPED_ROWS = 65_536
@@ -205,7 +205,7 @@ class Detector(RankingScore, ThresholdMethods, ModelFileMethods):
 
         return make_report(self, X, **options)
 
-    def view(self, X: RowsLike, **options: Any) -> Any:
+    def view(self, X: RowsLike, **options: Unpack[ViewOptions]) -> View:
         """The rows of X as a widget of notebooks; threshold and selection come back to Python.
 
         Parameters
@@ -217,7 +217,7 @@ class Detector(RankingScore, ThresholdMethods, ModelFileMethods):
 
         Returns
         -------
-        AnyWidget
+        View
             `threshold` is where its slider stands, `selection` the selected positions in X.
             Needs anywidget: pip install 'piforest[notebook]'.
         """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +19,33 @@ from .payload import payload
 if TYPE_CHECKING:
     from ..estimators.detector import Detector
 
-__all__ = ["make_view"]
+__all__ = ["View", "ViewOptions", "make_view"]
 
 _STATIC = Path(__file__).parent / "static"
+
+
+class ViewOptions(TypedDict, total=False):
+    """The options of `make_view`."""
+
+    scores: ArrayLike | None
+    names: Sequence[str] | None
+    images: Sequence[ArrayLike] | None
+    max_rows: int
+
+
+class View(Protocol):
+    """A widget of anywidget that shows rows; its traits follow the page, and the page follows them.
+
+    Attributes
+    ----------
+    threshold : float
+        Rows with a larger score are shown as anomalies.
+    selection : list of int
+        The selected positions in X, ascending.
+    """
+
+    threshold: float
+    selection: list[int]
 
 
 def make_view(
@@ -32,7 +56,7 @@ def make_view(
     names: Sequence[str] | None = None,
     images: Sequence[ArrayLike] | None = None,
     max_rows: int = 100_000,
-) -> Any:
+) -> View:
     """Show rows in a notebook; the threshold and the selection come back to Python.
 
     Parameters
@@ -53,7 +77,7 @@ def make_view(
 
     Returns
     -------
-    AnyWidget
+    View
         A widget with two traits, which the reader moves and Python reads or sets: `threshold`, a
         float, and `selection`, a list of positions in X, ascending.
 
@@ -78,12 +102,13 @@ def make_view(
     widget = _widget_class()
     content = build_content(detector, X, scores, None, names, np.arange(len(X)), images)  # type: ignore[arg-type]
     content = replace(content, shown=most_telling(content.scores, max_rows))
-    return widget(
+    view: View = widget(
         data=payload(content, ""),
         style=_style(),
         threshold=content.threshold,
         n_rows=len(content.X),
     )
+    return view
 
 
 @cache
@@ -103,7 +128,7 @@ def _widget_class() -> Any:
             "detector.report(X) shows a page in a notebook without it."
         ) from problem
 
-    class View(anywidget.AnyWidget):  # type: ignore[misc]
+    class Widget(anywidget.AnyWidget):  # type: ignore[misc]
         """Rows, their scores and structures. `threshold` and `selection` go both ways."""
 
         _esm = f"{bundled(_STATIC / 'widget.js')}export default {{ render }};\n"
@@ -131,4 +156,4 @@ def _widget_class() -> Any:
                 )
             return rows
 
-    return View
+    return Widget

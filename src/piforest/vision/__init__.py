@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from ..io.cameras import Camera, read_calibration
 from .features import Features, Matched, extract_features, match_features, match_images
-from .filtering import CameraLike, Filtered, filter_matches, match_families
+from .filtering import CameraLike, Filtered, FilterOptions, filter_matches, match_families
 from .images import ImageLike, read_image
 from .inputs import KeyPoint, Match, MatchesLike, PointsLike
 from .motions import Motion
@@ -28,6 +28,7 @@ __all__ = [
     "Camera",
     "CameraLike",
     "Features",
+    "FilterOptions",
     "Filtered",
     "ImageLike",
     "KeyPoint",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,11 +17,25 @@ from ..proposals import Proposals
 from ..proposals.propose import propose
 from ..protocols import Bools, Floats, Ints
 from ..structures.assignment import Assignment, assign_rows
-from ..typing import ContaminationLike, FamilyLike, RandomStateLike, SigmaLike
+from ..typing import (
+    ContaminationLike,
+    FamilyLike,
+    ForestKind,
+    KernelLike,
+    MetricLike,
+    ModelCount,
+    Path,
+    RandomStateLike,
+    SamplerLike,
+    Scale,
+    ScaleColumns,
+    SigmaLike,
+    Weighting,
+)
 from .inputs import MatchesLike, PointsLike, as_rows
 from .motions import CALIBRATED, Motion, motions_of
 
-__all__ = ["CameraLike", "Filtered", "filter_matches", "match_families"]
+__all__ = ["CameraLike", "FilterOptions", "Filtered", "filter_matches", "match_families"]
 
 CameraLike = Camera | ArrayLike
 
@@ -84,6 +98,32 @@ class Filtered:
         return np.array([each.matrix for each in self.motions]).reshape(-1, 3, 3)
 
 
+class FilterOptions(TypedDict, total=False):
+    """The parameters of `PreferenceIsolationForest` that `filter_matches` passes on."""
+
+    n_models: ModelCount
+    kernel: KernelLike
+    sampler: SamplerLike
+    scale: Scale
+    weighting: Weighting
+    in_sample_preferences: bool
+    concentrate: bool
+    refit: bool
+    select: bool
+    bound: bool
+    scale_columns: ScaleColumns
+    forest: ForestKind
+    path: Path
+    metric: MetricLike
+    n_estimators: int
+    max_samples: int
+    branching: int
+    pool_size: int
+    false_alarm_rate: float | None
+    device: str
+    verbose: int
+
+
 def filter_matches(
     points1: PointsLike,
     points2: PointsLike,
@@ -97,7 +137,7 @@ def filter_matches(
     contamination: ContaminationLike = "auto",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
-    **options: Any,  # the other parameters of PreferenceIsolationForest
+    **options: Unpack[FilterOptions],
 ) -> Filtered:
     """Separate the matches between two images that follow a motion from the others.
 
