@@ -286,14 +286,14 @@ def _with_scores(
 
 def _stamped(table: Table, stamp: dict[str, Any]) -> Table:
     """The table with the stamp in the metadata of its file."""
-    arrow, text = table.form.arrow, json.dumps(stamp).encode()
+    arrow, text = table.origin.arrow, json.dumps(stamp).encode()
     arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), _STAMP: text})
-    return replace(table, form=replace(table.form, arrow=arrow))
+    return replace(table, origin=replace(table.origin, arrow=arrow))
 
 
 def _check_finished(target: Path, stamp: dict[str, Any]) -> None:
     try:
-        metadata = parquet.read_group(target, 0, 0, 0).form.arrow.schema.metadata or {}
+        metadata = parquet.read_group(target, 0, 0, 0).origin.arrow.schema.metadata or {}
         found = json.loads(metadata.get(_STAMP, b"null"))
     except ValueError:
         found = None

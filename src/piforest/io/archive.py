@@ -36,7 +36,7 @@ _MAX_MEMBERS, _MAX_HEADER, _NPY_HEADER = 2000, 8 * 2**20, 128
 
 
 class ArchiveError(ValueError):
-    """A file that cannot be read, in words that name it."""
+    """A file that cannot be read; the message names it."""
 
 
 def write_archive(
@@ -58,7 +58,7 @@ def write_archive(
 
 
 def damaged(path: Any, why: Any) -> ArchiveError:
-    """The error for a file whose content cannot be right."""
+    """The error for a file with invalid content."""
     reason = " ".join(str(why).split())[:300] or type(why).__name__
     return ArchiveError(f"{path} is not a piforest model, or it is damaged: {reason}.")
 
@@ -98,7 +98,7 @@ def read_archive(
             raise damaged(path, "it is not a zip file, or not a whole one") from error
         except KeyError as error:
             raise damaged(path, f"it has no {error}") from error
-        except Exception as error:  # bytes that are no zip, array or JSON fail in any way
+        except Exception as error:  # invalid zip, array or JSON content may raise any error
             raise damaged(path, error) from error
     return header, arrays
 
@@ -108,7 +108,7 @@ def _limit(size: int) -> int:
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """The arrays by name; together no larger than a file of this size can be meant to hold."""
+    """The arrays by name; their total size is limited by the size of the file."""
     listed = archive.infolist()
     if len(listed) > _MAX_MEMBERS:
         raise ValueError(f"it has {len(listed)} parts")

@@ -26,13 +26,13 @@ except ImportError:  # Windows, where a file that is open cannot be removed
 _RANDOM = 8 * "[a-z0-9_]"
 # Characters of the target's name in the temporary one, which must not become too long.
 _KEPT = 50
-# What only writing can meet.
+# Errors that only occur while writing.
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def is_standard_output(path: str | PathLike[str]) -> bool:
-    """Is it "-" or /dev/stdout?"""
+    """Whether a path is "-" or /dev/stdout."""
     return str(path) in _STANDARD_OUTPUT
 
 
@@ -44,7 +44,7 @@ def is_device(path: str | PathLike[str]) -> bool:
 
 
 def check_writable(path: Path) -> None:
-    """Raise now what would go wrong later."""
+    """Raise an error if the file cannot be written, before the work."""
     if is_standard_output(path) or url_of(path) is not None:
         return
     if path.is_dir():
@@ -122,9 +122,9 @@ def _open_device(path: Path) -> Iterator[BinaryIO]:
 
 
 def remove_leftovers(path: str | PathLike[str]) -> None:
-    """Remove what processes that died while they wrote this file left beside it.
+    """Remove the temporary files of processes that ended while they wrote this file.
 
-    The temporary file of a process that lives is locked by it (on Windows, open), and stays.
+    A running process locks its temporary file (on Windows, keeps it open), which therefore stays.
     """
     target = _target(Path(path))
     for left in target.parent.glob(f"{escape(_prefix(target))}{_RANDOM}"):
@@ -197,7 +197,7 @@ def _replacing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
         os.chmod(temporary, 0o666 & ~umask)
         os.replace(temporary, _target(path))
     except BaseException:
-        # Where it is gone already, the error is what counts.
+        # The file may be gone already; the error matters.
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
@@ -208,7 +208,7 @@ def _replacing(path: Path) -> Iterator[tuple[BinaryIO, Path]]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """A full disk names no file, and libraries may change its error to one of their own."""
+    """Name the file in the error of a full disk, which libraries may replace by their own."""
     try:
         yield
     except OSError as error:

@@ -58,7 +58,7 @@ def outcome(path, rows, monkeypatch, least):
     for block in blocks:
         texts = {name: block.columns[name].tolist() for name in block.names}
         found.append(
-            (block.first_row, len(block), block.numeric(), texts, block.form, block.unnamed)
+            (block.first_row, len(block), block.numeric(), texts, block.origin, block.unnamed)
         )
     return found
 

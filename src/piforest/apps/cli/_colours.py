@@ -66,7 +66,7 @@ def las_classes(table: Any, labels: Any, flagged: Any, scored: Any) -> dict[str,
     """(rows,) classes of LAS: noise for anomalies, free numbers for structures."""
     import numpy as np
 
-    header = getattr(table.form, "header", None)
+    header = getattr(table.origin, "header", None)
     old = getattr(getattr(header, "point_format", None), "id", 6) < 6
     first, last = _OLD_CLASSES if old else _CLASSES
     classes = np.full(len(scored), _UNCLASSIFIED, np.uint8)

@@ -122,12 +122,12 @@ def _check_printable(suffix: str) -> None:
 
 def _first_row(table: Table) -> Table:
     """The first row, without the other parts of a scan."""
-    form: Any = table.form
+    origin: Any = table.origin
     for part, less in (("points", slice(1)), ("others", slice(0))):
-        if hasattr(form, part):
-            form = replace(form, **{part: getattr(form, part)[less]})
+        if hasattr(origin, part):
+            origin = replace(origin, **{part: getattr(origin, part)[less]})
     columns = {name: each[:1] for name, each in table.columns.items()}
-    return replace(table, columns=columns, form=form)
+    return replace(table, columns=columns, origin=origin)
 
 
 def write_outputs(

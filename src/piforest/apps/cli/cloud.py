@@ -152,7 +152,7 @@ class _Normals:
 
 def viewpoint_of(table: Table) -> list[float] | None:
     """Where the sensor stood, if a PCD file says so; the origin is what they say by default."""
-    text = getattr(getattr(table.form, "header", None), "viewpoint", "")
+    text = getattr(getattr(table.origin, "header", None), "viewpoint", "")
     try:
         place = [float(word) for word in str(text).split()[:3]]
     except ValueError:

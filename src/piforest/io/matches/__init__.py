@@ -1,7 +1,7 @@
 """Files of matches between images: COLMAP databases, hloc's HDF5, NPZ of learned matchers, tables.
 
-A layout is one module with a class that has the members of `MatchFile`; `open_matches` chooses it
-by the name of the file. What was decided on the matches is written back in the same layout.
+Each layout is one module with a class that has the members of `MatchFile`; `open_matches` chooses
+it by the name of the file. Decisions on the matches are written back in the same layout.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = [
 
 Pair = tuple[str, str]
 MATCH = ("x1", "y1", "x2", "y2")
-# How a name ends, and the module that knows the layout; any other is a table.
+# Suffixes and the modules of the layouts; all others are tables.
 LAYOUTS = {".db": "colmap", ".sqlite": "colmap", ".h5": "hloc", ".hdf5": "hloc", ".npz": "npz"}
-# What the two images are called where a file does not say.
+# Names of the two images if a file has none.
 UNNAMED = ("image 1", "image 2")
 _LISTED = 5
 
@@ -63,7 +63,7 @@ class PairMatches:
 
 
 class Verdict(NamedTuple):
-    """What was decided on the matches of a pair."""
+    """Which matches of a pair are kept."""
 
     kept: Bools
     """(n,)"""
@@ -94,7 +94,7 @@ class MatchFile(Protocol):
         ...
 
     def check_writable(self, out: Path) -> None:
-        """An error if the layout cannot be written under this name."""
+        """Raise an error if the layout cannot be written under this name."""
         ...
 
     def write(self, out: Path, verdicts: Mapping[Pair, Verdict]) -> None:
@@ -151,7 +151,7 @@ def read_matches(path: str | PathLike[str], *, pair: Pair | None = None, **optio
 
 
 def only_pair(file: MatchFile, pair: Pair | None) -> Pair:
-    """The pair to read, which may be left out where there is one."""
+    """The pair to read; it may be omitted if there is only one."""
     pairs = file.pairs()
     if pair is not None and pairs == [UNNAMED]:
         raise ValueError(
@@ -175,7 +175,7 @@ def some_names(names: Any) -> str:
 
 
 def check_pair(path: Path, pair: Pair, images: Any) -> None:
-    """An error if the file has no such images."""
+    """Raise an error if the file has no such images."""
     first, second = pair
     for name in pair:
         if name not in images:
@@ -185,13 +185,13 @@ def check_pair(path: Path, pair: Pair, images: Any) -> None:
 
 
 def check_points(path: Path, pair: Pair, points: Floats, which: Ints, side: int) -> Floats:
-    """(n, 2) the keypoints of these numbers; an error if they are not there, or are no places."""
+    """(n, 2) the keypoints of these numbers; an error if one is missing or not finite."""
     between = f"the matches between {pair[0]!r} and {pair[1]!r}"
     if len(which) and (which.max() >= len(points) or which.min() < 0):
         raise ValueError(
             f"{path} is damaged: {between} name keypoints of {pair[side]!r} that are not there."
         )
-    with np.errstate(invalid="ignore"):  # a NaN may be one that signals
+    with np.errstate(invalid="ignore"):  # a signalling NaN would warn
         found = points[which, :2].astype(np.float64)
     if not np.isfinite(found).all():
         raise ValueError(f"{path}: keypoints of {pair[side]!r} are not finite.")

@@ -100,7 +100,7 @@ class ColmapDatabase:
         return (width, height) if good else None
 
     def focal_is_guessed(self, image: str) -> bool:
-        """Does COLMAP not know the focal length, but take a usual one?"""
+        """Whether COLMAP does not know the focal length and assumes a default."""
         found = self._camera_row(image)
         return found is not None and found[5] == 0
 
@@ -156,7 +156,7 @@ def _row(number: int, index: Ints, verdict: Verdict) -> dict[str, Any]:
     for name in ("F", "E", "H"):
         row[name] = _blob(getattr(verdict, name))
     if verdict.R is not None:
-        # A rotation without a translation is a pose too.
+        # A rotation without a translation is also a pose.
         t = np.zeros(3) if verdict.t is None else verdict.t
         row |= {"qvec": _blob(quaternion(verdict.R)), "tvec": _blob(t)}
     return row
@@ -215,7 +215,7 @@ def _images(database: Any) -> dict[str, int]:
 
 
 def _is_number(value: Any, most: int) -> bool:
-    """SQLite stores any type in any column, whatever the table says."""
+    """SQLite stores any type in any column, whatever the schema says."""
     return isinstance(value, int) and 0 <= value < most
 
 
@@ -229,7 +229,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
             size = path.stat().st_size
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
             steps = itertools.count(_STEPS, _STEPS)
-            # A view may run for ever; what scans a table takes a few steps for each row.
+            # A view may never end; a scan of a table takes a few steps for each row.
             database.set_progress_handler(lambda: next(steps) > size + _FREE_STEPS, _STEPS)
             database.execute("PRAGMA trusted_schema = OFF")
             yield database
@@ -252,7 +252,7 @@ def _writing(name: Path, place: Path) -> Iterator[sqlite3.Connection]:
     """A database that is written; nothing changes if the block raises."""
     try:
         with closing(sqlite3.connect(place)) as database:
-            # Triggers of a database that is not trusted run nothing.
+            # Triggers of an untrusted database must not run.
             database.execute("PRAGMA trusted_schema = OFF")
             yield database
     except sqlite3.Error as error:

@@ -1,8 +1,8 @@
-"""Files of points: tables, arrays and scans, told apart by how their names end.
+"""Files of points: tables, arrays and scans; the suffix of the name gives the format.
 
-A format is one module with `read_blocks(path, rows, **options)`, an iterator of tables of at
-most so many rows (all in one, if None), and `writer(file, like, suffix)`, something with
-`write(table)` and `close()`, for tables with the columns of `like`; and one line in FORMATS.
+A format is one module and one line in FORMATS. The module has `read_blocks(path, rows, **options)`,
+an iterator of tables of at most `rows` rows (one table, if None), and `writer(file, like, suffix)`,
+an object with `write(table)` and `close()` for tables with the columns of `like`.
 
 >>> import tempfile
 >>> from pathlib import Path
@@ -60,7 +60,7 @@ __all__ = [
     "written_suffix",
 ]
 
-# How a name ends, and the module that knows the format.
+# Suffixes and the modules of the formats.
 FORMATS = {
     ".arrow": "ipc",
     ".arrows": "ipc",
@@ -115,14 +115,14 @@ _STANDARD_INPUT = ("-", "/dev/stdin")
 
 
 def format_of(path: str | PathLike[str]) -> Any:
-    """The module of the format that a name tells."""
+    """The module of the format, by the suffix of the name."""
     return _module(_known_suffix(path))
 
 
 def _known_suffix(path: str | PathLike[str], only_read: Set[str] = frozenset()) -> str:
-    """How the name of a table ends, in small letters and without its compression.
+    """The suffix of a table in lower case, without that of the compression.
 
-    only_read: endings that are not written.
+    only_read: suffixes of formats that cannot be written.
     """
     suffix, packing = split_name(Path(path))
     if packing == ".zip" and not suffix and not only_read:
@@ -144,12 +144,12 @@ def _known_suffix(path: str | PathLike[str], only_read: Set[str] = frozenset()) 
 
 
 def is_text(suffix: str) -> bool:
-    """Is a format, by the ending of its names, text that can be printed?"""
+    """Whether the format with this suffix is text that can be printed."""
     return FORMATS.get(suffix) in _STREAMS
 
 
 def format_suffix(path: str | PathLike[str]) -> str:
-    """The ending to give a file that is written like one of this name; .csv if it is unknown."""
+    """The suffix for a file written in the format of this name; .csv if that is unknown."""
     suffix, packing = split_name(Path(path))
     return suffix + packing if suffix in set(FORMATS) - _ONLY_READ else ".csv"
 
@@ -218,18 +218,18 @@ def _remote_blocks(
 
 
 def _place_and_module(path: Any) -> tuple[Path | None, Any]:
-    """Where a table is read from, None for standard input, and the module of its format."""
+    """The path of a table, None for standard input, and the module of its format."""
     if str(path) in _STANDARD_INPUT:
-        # An object or an array begins JSON, and no table of another kind.
+        # Only JSON begins with an object or an array.
         content: Any = sys.stdin.buffer
         start = content.peek(1).lstrip(b"\xef\xbb\xbf \t\r\n")
         return None, _module(".json" if start[:1] in (b"{", b"[") else ".csv")
     place = Path(path)
     if place.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a file.")
-    if is_device(place) and not place.suffix:  # a pipe, such as /dev/fd/63, tells no format
+    if is_device(place) and not place.suffix:  # a pipe, such as /dev/fd/63, has no suffix
         return place, _module(".csv")
-    if place.suffix.lower() == ".zip":  # a look inside may tell the format
+    if place.suffix.lower() == ".zip":  # the member may give the format
         check_readable(place)
     suffix = _known_suffix(path)
     check_readable(place, FORMATS[suffix] in _STREAMS)
@@ -237,7 +237,7 @@ def _place_and_module(path: Any) -> tuple[Path | None, Any]:
 
 
 def check_readable(path: Path, stream: bool = False) -> None:
-    """An error if there is no file, or an empty one. stream: may it be a pipe?"""
+    """Raise an error if there is no file, or an empty one. stream: whether a pipe is allowed."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -253,12 +253,12 @@ def check_readable(path: Path, stream: bool = False) -> None:
 
 
 def check_columns(path: str | PathLike[str], table: Table) -> None:
-    """An error where the format that the name tells cannot be written, or holds no such table."""
+    """Raise an error if the format of the name cannot be written, or cannot hold the table."""
     suffix = written_suffix(path, table)
     if not is_device(path):
         suffix = _known_suffix(path, _ONLY_READ)
-    if suffix not in _NUMBERS_ONLY or getattr(table.form, "suffix", None) == suffix:
-        return  # a file of the same kind held it
+    if suffix not in _NUMBERS_ONLY or getattr(table.origin, "suffix", None) == suffix:
+        return  # it was read from a file of the same format
     for name in table.names:
         try:
             table.check_numbers(name)
@@ -270,24 +270,24 @@ def check_columns(path: str | PathLike[str], table: Table) -> None:
 
 
 def written_suffix(path: str | PathLike[str], table: Table) -> str:
-    """The ending of the format to write: that of the name; to a device, such as /dev/null, that of
-    the file which the table came from, without its compression."""
+    """The suffix of the format to write: that of the name; for a device, such as /dev/null, that of
+    the file that the table was read from, without compression."""
     if not is_device(path):
         return "".join(split_name(Path(path)))
-    known = getattr(table.form, "suffix", "") or split_name(table.source)[0]
+    known = getattr(table.origin, "suffix", "") or split_name(table.source)[0]
     return known if known in set(FORMATS) - _ONLY_READ else ".csv"
 
 
 def write_table(path: str | PathLike[str], table: Table) -> None:
-    """Write a table in the format that the name tells, atomically."""
+    """Write a table atomically, in the format that the suffix gives."""
     with table_writer(path, table) as writer:
         writer.write(table)
 
 
 @contextmanager
 def table_writer(path: str | PathLike[str], like: Table) -> Iterator[TableWriter]:
-    """Something with `write(block)` for tables with the columns of `like`, one after another;
-    the file is written atomically."""
+    """A writer of tables with the columns of `like`, one after another; the file is written
+    atomically."""
     check_columns(path, like)
     suffix, packing = split_name(f"table{written_suffix(path, like)}")
     with atomic_write(path) as whole, packed(whole, packing, Path(path).stem) as file:
@@ -295,7 +295,7 @@ def table_writer(path: str | PathLike[str], like: Table) -> Iterator[TableWriter
         try:
             yield writer
         except BaseException:
-            with suppress(Exception):  # lets go of the file, which will not stay
+            with suppress(Exception):  # releases the file, which is removed
                 writer.close()
             raise
         writer.close()

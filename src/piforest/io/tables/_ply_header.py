@@ -45,7 +45,7 @@ class Element:
 class Header:
     format: str
     comments: tuple[str, ...]
-    """lines, as they stood, that begin with comment or obj_info"""
+    """lines that begin with comment or obj_info, unchanged"""
     elements: tuple[Element, ...]
     size: int
     """bytes until the first row"""
@@ -61,7 +61,7 @@ def read_header(file: BinaryIO) -> Header:
     end = start.find(newline + b"end_header" + newline)
     if end < 0:
         raise ValueError("its header has no end")
-    # Comments may be in any encoding, and are written again as they stood.
+    # Comments may be in any encoding, and are written unchanged.
     lines = start[:end].decode("utf-8", "surrogateescape").split(newline.decode())[1:]
     format, comments, elements = _parsed(lines)
     return Header(format, comments, elements, end + 10 + 2 * len(newline), newline)

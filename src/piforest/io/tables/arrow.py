@@ -1,4 +1,4 @@
-"""Arrow's tables: columns that nobody touched keep their types, nulls and all."""
+"""Arrow's tables: unchanged columns keep their types and nulls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .table import Table, first_repeated
 
 
 @dataclass(frozen=True)
-class Form:
+class ArrowOrigin:
     """The rows as Arrow has them, and the columns that were made of them."""
 
     arrow: Any
@@ -27,7 +27,7 @@ class Form:
 def to_table(source: str, arrow: Any, first_row: int = 1, total: int | None = None) -> Table:
     """A table of the rows of an Arrow table."""
     columns = {name: _numpy(arrow.column(name)) for name in arrow.column_names}
-    return Table(columns, source, Form(arrow, columns), first_row, total)
+    return Table(columns, source, ArrowOrigin(arrow, columns), first_row, total)
 
 
 def from_arrow(data: Any, source: str = "the table") -> Table:
@@ -93,7 +93,7 @@ class ToArrow:
     def __init__(self, like: Table, what: str = "Arrow tables") -> None:
         self.pa = needed("pyarrow", what, "cli")
         fields = [self._field(like, name) for name in like.names]
-        old = like.form.arrow.schema.metadata if isinstance(like.form, Form) else None
+        old = like.origin.arrow.schema.metadata if isinstance(like.origin, ArrowOrigin) else None
         self.schema = self.pa.schema(fields, old)
 
     def __call__(self, table: Table) -> Any:
@@ -103,7 +103,7 @@ class ToArrow:
     def _field(self, table: Table, name: str) -> Any:
         column = table.columns[name]
         if _is_untouched(table, name):
-            return table.form.arrow.schema.field(name)
+            return table.origin.arrow.schema.field(name)
         if column.dtype.kind in "OUS":
             kinds = {"text": "string", "integer": "int64", "number": "float64"}
             return self.pa.field(name, getattr(self.pa, kinds[kind_of_cells(table, name)])())
@@ -112,7 +112,7 @@ class ToArrow:
     def _column(self, table: Table, field: Any) -> Any:
         column = table.columns[field.name]
         if _is_untouched(table, field.name):
-            arrow = table.form.arrow.column(field.name)
+            arrow = table.origin.arrow.column(field.name)
             return arrow if arrow.type == field.type else arrow.cast(field.type)
         if column.dtype.kind in "OUS":
             return self.pa.array(self._cells(table, field), field.type)
@@ -138,5 +138,5 @@ class ToArrow:
 
 
 def _is_untouched(table: Table, name: str) -> bool:
-    form = table.form
-    return isinstance(form, Form) and form.columns.get(name) is table.columns[name]
+    origin = table.origin
+    return isinstance(origin, ArrowOrigin) and origin.columns.get(name) is table.columns[name]

@@ -1,7 +1,7 @@
 """Large text tables through Arrow: the same cells and numbers as `text` reads, ten times faster.
 
 Arrow only cuts lines without quotes into cells. On any doubt, `read` stops, and the plain reader
-goes on at the row where it stopped, with its own messages.
+continues at that row, with its own messages.
 """
 
 from __future__ import annotations

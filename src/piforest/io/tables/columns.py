@@ -16,8 +16,8 @@ __all__ = ["left_out", "pick_columns", "score_names", "with_scores"]
 
 Families = ModelFamily | Sequence[ModelFamily]
 
-# What the names of the two points of a match or a segment have in place of each other, as in
-# point1_x and point2_x, start_x and end_x, or xa and xb.
+# How the names of the two points of a match or a segment differ, as in point1_x and point2_x,
+# start_x and end_x, or xa and xb.
 _TWO = (
     ("1", "2"), ("0", "1"), ("a", "b"), ("start", "end"), ("begin", "end"), ("from", "to"),
     ("left", "right"), ("l", "r"), ("src", "dst"), ("source", "target"), ("query", "train"),
@@ -71,7 +71,7 @@ def pick_columns(
 
 
 def _usual(needed: int | None, numeric: list[str]) -> list[str]:
-    """The columns that have usual names of so many coordinates; none if there are no such."""
+    """The columns with the usual names of this many coordinates, if they exist."""
     if needed in (4, 6):
         return pair_of_points(numeric, "xy" if needed == 4 else "xyz")
     usual = {2: ["x", "y"], 3: ["x", "y", "z"]}.get(needed or 0, [])

@@ -73,17 +73,17 @@ def sniff_dialect(
     marked = None if header else _marked_names(above, first[0], delimiter, decimal)
     if header is None:
         header = marked is None and sniff.find_header(first, decimal, source)
-    stood = first[0] if header else marked
+    header_cells = first[0] if header else marked
     if marked is not None:
         above = above[:-1]
-    names, unnamed = column_names(source, stood, len(first[0]))
+    names, unnamed = column_names(source, header_cells, len(first[0]))
     dialect = Dialect(
         suffix,
         delimiter,
         "\r\n" if body[0].endswith("\r\n") else "\n",
         tuple(above),
         "" if marked is None else "# ",
-        None if stood is None else dict(zip(names, stood)),
+        None if header_cells is None else dict(zip(names, header_cells)),
         bom,
     )
     return Sniffed(dialect, names, unnamed, header, decimal, start)
@@ -122,16 +122,16 @@ def _marked_names(
 
 
 def column_names(
-    source: str, stood: list[str] | None, columns: int
+    source: str, header_cells: list[str] | None, columns: int
 ) -> tuple[list[str], frozenset[str]]:
     """A name for each column, and those that have none in the file."""
-    if stood is None:
+    if header_cells is None:
         return [f"x{k}" for k in range(columns)], frozenset()
-    names = [text.strip() or f"column {k}" for k, text in enumerate(stood, 1)]
+    names = [text.strip() or f"column {k}" for k, text in enumerate(header_cells, 1)]
     again = first_repeated(names)
     if again is not None:
         raise ValueError(
             f"{source}: columns {names.index(names[again]) + 1} and {again + 1} are both named "
             f"{names[again]!r}; rename one."
         )
-    return names, frozenset(name for name, text in zip(names, stood) if not text.strip())
+    return names, frozenset(name for name, text in zip(names, header_cells) if not text.strip())

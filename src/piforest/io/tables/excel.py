@@ -107,8 +107,8 @@ def _names(
             )
     width = max(map(len, head))
     check_width(source, width)
-    stood = [*("" if cell is None else str(cell) for cell in head[0]), *[""] * width][:width]
-    names, unnamed = column_names(source, stood if header else None, width)
+    header_cells = [*("" if cell is None else str(cell) for cell in head[0]), *[""] * width][:width]
+    names, unnamed = column_names(source, header_cells if header else None, width)
     return names, unnamed, header
 
 

@@ -11,7 +11,7 @@ from .arrow import ToArrow, check_names, clear_errors, to_table
 from .table import Table, block_rows, check_width
 
 _MAGIC, _FEATHER_1 = b"ARROW1", b"FEA1"
-# A byte of a file holds so many rows at most: of 8 flags each, compressed.
+# The largest number of rows for each byte of a file: 8 flags each, compressed.
 _ROWS_A_BYTE = 2**18
 
 
@@ -42,7 +42,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
 
 
 def _parts(pa: Any, path: Path, reader: Any, rows: int | None) -> Iterator[Any]:
-    """Arrow tables of at most so many rows, none of them empty; all rows in one, if None."""
+    """Arrow tables of at most `rows` rows, none of them empty; one table, if None."""
     if rows is None:
         batches = list(_batches(path, reader))
         if any(map(len, batches)):

@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Form:
+class JsonOrigin:
     """That it was JSON lines, also where no name tells."""
 
     suffix: str = ".jsonl"
@@ -35,11 +35,11 @@ def read_blocks(path: Path | None, rows: int | None) -> Iterator[Table]:
     """Tables of objects; path None is standard input."""
     source = source_name(path)
     with open_lines(path) as (lines, _):
-        yield from blocks_of(records_of(lines, source), source, rows, Form())
+        yield from blocks_of(records_of(lines, source), source, rows, JsonOrigin())
 
 
 def blocks_of(
-    records: Iterator[Record], source: str, rows: int | None, form: Form
+    records: Iterator[Record], source: str, rows: int | None, origin: JsonOrigin
 ) -> Iterator[Table]:
     """Tables of at most so many records. The columns are the keys of the first 1,000 records; one
     without a key lacks the value."""
@@ -55,7 +55,7 @@ def blocks_of(
     while block := list(islice(all_records, step)):
         _check_keys(block, names, done, source)
         columns = {name: _column(block, name) for name in names}
-        yield Table(columns, source, form, done + 1)
+        yield Table(columns, source, origin, done + 1)
         done += len(block)
 
 

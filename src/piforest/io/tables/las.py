@@ -1,4 +1,4 @@
-"""LAS and LAZ scans, read and written by chunks; points keep all that they carry."""
+"""LAS and LAZ scans, read and written by chunks; all attributes of points are kept."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _COLOURED = {0: 2, 1: 3, 4: 5, 6: 7, 9: 10}
 
 
 @dataclass(frozen=True)
-class Form:
-    """The file's header, and these points as they stand in it."""
+class LasOrigin:
+    """The header of the file, and the raw points."""
 
     header: Any
     points: Any
@@ -54,13 +54,13 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
             points = _points(reader, decoded, min(step, total - done))
             if not len(points):
                 raise ValueError(f"{path} is cut short: it has {done} of {total} points.")
-            form = Form(reader.header, points)
-            yield Table(_columns(points), str(path), form, done + 1, total, _POINTS)
+            origin = LasOrigin(reader.header, points)
+            yield Table(_columns(points), str(path), origin, done + 1, total, _POINTS)
             done += len(points)
 
 
 def _points(reader: Any, decoded: Read | None, rows: int) -> Any:
-    """The next points of a file, fewer where it is cut short."""
+    """The next points of a file, fewer if it is truncated."""
     if decoded is None:
         return reader.read_points(rows)
     header, record = reader.header, _package().point.record
@@ -82,7 +82,7 @@ def _columns(points: Any) -> dict[str, NDArray[Any]]:
     columns = {name: np.array(points[name]) for name in _POINTS}
     for name in points.point_format.dimension_names:
         column = np.array(points[name])
-        if name not in _WHOLE_POINTS and column.ndim == 1:  # vectors stay with the points
+        if name not in _WHOLE_POINTS and column.ndim == 1:  # vectors are kept in the raw points
             columns[name] = column
     return columns
 
@@ -93,7 +93,7 @@ def _clear_errors(path: Path) -> Iterator[None]:
         yield
     except GeneratorExit:
         raise
-    except Exception as error:  # the readers meet damage with errors of any kind
+    except Exception as error:  # readers raise any error for damaged files
         if str(error).startswith(str(path)) or isinstance(error, ImportError):
             raise
         said = " ".join(str(error).split())
@@ -103,16 +103,16 @@ def _clear_errors(path: Path) -> Iterator[None]:
 
 
 class writer:
-    """The scan's own header and points, with what was added as extra dimensions."""
+    """The header and points of the scan that was read, with added columns as extra dimensions."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
         laspy = _package()
-        own = isinstance(like.form, Form)
-        self.header = copy.deepcopy(like.form.header) if own else _new_header(laspy, like)
+        own = isinstance(like.origin, LasOrigin)
+        self.header = copy.deepcopy(like.origin.header) if own else _new_header(laspy, like)
         if set(_COLOURS) <= set(like.names):
             self._add_colours(laspy)
         held = {*_POINTS, *self.header.point_format.dimension_names}
-        # X, Y, Z are x, y, z as whole numbers; a column of that name is another.
+        # X, Y, Z are x, y, z as integers; a column of that name is a different one.
         added = [name for name in like.names if name not in held - _WHOLE_POINTS]
         self.words = safe_names(added, "utf-8", _LONGEST_NAME, held)
         self.header.add_extra_dims(
@@ -129,13 +129,13 @@ class writer:
     def write(self, table: Table) -> None:
         laspy = _package()
         points = laspy.ScaleAwarePointRecord.zeros(len(table), header=self.header)
-        stood = table.form.points if isinstance(table.form, Form) else None
-        if stood is not None:
-            for name in stood.point_format.dimension_names:
-                points[name] = stood[name]
+        original = table.origin.points if isinstance(table.origin, LasOrigin) else None
+        if original is not None:
+            for name in original.point_format.dimension_names:
+                points[name] = original[name]
         for name in self.names:
             values = table.filled(name)
-            if stood is not None and name in _POINTS:
+            if original is not None and name in _POINTS:
                 continue  # X, Y, Z were copied, without rounding again
             if name in _COLOURS and table.columns[name].dtype == np.uint8:
                 values = values.astype(np.uint16) * 257  # LAS has 16 bits a colour
@@ -143,7 +143,7 @@ class writer:
         self.out.write_points(points)
 
     def _put(self, table: Table, name: str, points: Any, values: NDArray[Any]) -> None:
-        """Set a dimension, which may hold fewer numbers than the column: whole ones, few bits."""
+        """Set a dimension, whose type may hold fewer numbers than the column."""
         word, where = self.words.get(name, name), f"column {name!r}"
         try:
             with np.errstate(invalid="ignore"):
@@ -183,7 +183,7 @@ def _same(kept: NDArray[Any], values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _new_header(laspy: Any, table: Table) -> Any:
-    """For a table that was no scan: steps that are fine beside the first rows' size."""
+    """For tables that are no scans: a step that is small relative to the first rows."""
     for name in _POINTS:
         if name not in table.columns:
             raise ValueError(f"a LAS file needs columns x, y and z; {table.source} has no {name}.")

@@ -86,7 +86,7 @@ class _Lines:
         return False
 
     def flush(self) -> None:
-        """`TextIOWrapper` asks for it when it lets go."""
+        """`TextIOWrapper` calls it when it is detached."""
 
 
 @contextmanager

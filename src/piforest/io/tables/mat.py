@@ -29,14 +29,14 @@ _MATRIX, _COMPRESSED = 14, 15
 _NUMBERS = range(6, 16)
 _COMPLEX = 0x800
 _HEADER = 128
-# Deflate cannot do better.
+# The largest ratio that deflate reaches.
 _RATIO = 1032
 _MOST_DIMENSIONS, _LONGEST_NAME = 32, 4096
 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """A matrix of real numbers in a file, not read yet."""
+    """A matrix of real numbers in a file, not yet read."""
 
     name: str
     shape: tuple[int, int]
@@ -71,7 +71,7 @@ class _Hdf5(ValueError):
 
 
 class _NoSuchMatrix(ValueError):
-    """The file is sound, but what was asked for is not in it."""
+    """The file is valid, but does not contain the requested matrix."""
 
 
 def _chosen(path: Path, listed: dict[str, _Matrix], array: str | None) -> str:
@@ -87,7 +87,7 @@ def _chosen(path: Path, listed: dict[str, _Matrix], array: str | None) -> str:
 
 
 class _Bytes:
-    """Bytes of a part of a file, compressed or not, that give no more than they have."""
+    """Bytes of a part of a file, compressed or not, read within its size."""
 
     def __init__(self, file: BinaryIO, start: int, size: int, compressed: bool = False) -> None:
         self.file, self.at, self.end = file, start, start + size
@@ -119,7 +119,7 @@ class _Bytes:
         return content
 
     def check_end(self) -> None:
-        """Read what is left of a compressed part: its checksum stands at its end."""
+        """Read the rest of a compressed part, which ends with its checksum."""
         if self.inflate is not None:
             while not self.inflate.eof:
                 if not self._more(2**16) and self.at == self.end and not self.inflate.eof:
@@ -164,7 +164,7 @@ def _matrices_5(file: BinaryIO, size: int, order: str) -> Iterator[_Matrix]:
 
 
 def _matrix_5(part: _Bytes, order: str) -> _Matrix | None:
-    """The matrix whose values come next; None for other arrays, which may be anything."""
+    """The matrix whose values follow; None for arrays of other kinds."""
     flags = _element(part, order, 8)[1]
     (bits,) = struct.unpack_from(f"{order}I", flags.ljust(8, b"\0"))
     sizes = _element(part, order, 4 * _MOST_DIMENSIONS)[1]
@@ -179,7 +179,7 @@ def _matrix_5(part: _Bytes, order: str) -> _Matrix | None:
     dtype = np.dtype(order + _STORED[kind])
     if length != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"its matrix {name!r} has not the size that it says")
-    # The few values that fit stand in the tag itself.
+    # Up to four bytes of values are stored in the tag itself.
     values = part if small is None else _Text(small)
     return _Matrix(name, (shape[0], shape[1]), dtype, values)
 
@@ -195,7 +195,7 @@ class _Text(_Bytes):
 
 
 def _tag(part: _Bytes, order: str) -> tuple[int, int, bytes | None]:
-    """Type and length of an element, and its content where that is in the tag: 4 bytes at most."""
+    """Type and length of an element, and its content if it is in the tag, at most 4 bytes."""
     head = bytes(part.read(8))
     kind, length = struct.unpack(f"{order}II", head)
     if kind >> 16:
@@ -207,7 +207,7 @@ def _tag(part: _Bytes, order: str) -> tuple[int, int, bytes | None]:
 
 
 def _element(part: _Bytes, order: str, most: int) -> tuple[int, bytes]:
-    """Type and content of an element of at most so many bytes, with what fills it up."""
+    """Type and content of an element of at most `most` bytes; its padding is skipped."""
     kind, length, small = _tag(part, order)
     if small is not None:
         return kind, small

@@ -1,4 +1,4 @@
-"""Parquet, read by batches; columns that nobody touched keep their types, nulls and all."""
+"""Parquet, read by batches; unchanged columns keep their types and nulls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .table import Table, block_rows
 
 # Bytes of a column read ahead; without, all of a row group are.
 _BUFFER = 2**16
-# A page holds so many values at most, however often one is repeated, and takes so many bytes.
+# The largest number of values in a page, however often one is repeated, and its largest size.
 _ROWS_A_PAGE, _PAGE = 2**31, 16
 
 
@@ -38,7 +38,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
 
 
 def _parts(pa: Any, file: Any, rows: int | None) -> Iterator[Any]:
-    """Arrow tables of at most so many rows, none of them empty; all rows in one, if None."""
+    """Arrow tables of at most `rows` rows, none of them empty; one table, if None."""
     if rows is None:
         parts = iter([file.read()])
     else:
@@ -49,7 +49,7 @@ def _parts(pa: Any, file: Any, rows: int | None) -> Iterator[Any]:
 
 
 def row_groups(path: Path) -> list[int]:
-    """How many rows each of the parts has that can be read alone."""
+    """The number of rows of each row group."""
     _, pq = _packages()
     with clear_errors(path, "Parquet"), pq.ParquetFile(path) as file:
         check_names(str(path), file.schema_arrow.names)

@@ -31,7 +31,7 @@ from .table import Table, block_rows, check_width
 _ASCII, _BINARY, _COMPRESSED = DATA
 _POINTS = ("x", "y", "z")
 _KINDS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
-# A compressed byte stands for so many at most.
+# The largest number of bytes that one compressed byte expands to.
 _BYTES_A_BYTE = 132
 _DIGITS = 20
 _OURS = "# piforest "
@@ -39,7 +39,7 @@ _FIRST = "# .PCD v0.7 - Point Cloud Data file format"
 
 
 @dataclass(frozen=True)
-class Form:
+class PcdOrigin:
     """The rest of the file."""
 
     header: Header
@@ -62,7 +62,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
                 f"{path} cannot be read: it is damaged or no PCD file ({said})."
             ) from error
     packed = packed_field(header.fields, points)
-    form = Form(header, packed)
+    origin = PcdOrigin(header, packed)
     check_width(str(path), len(points))
     names = set(points) if packed is None else {*points, *packed.columns}
     found = _POINTS if set(_POINTS) <= names else ()
@@ -70,11 +70,11 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
     for start in range(0, header.points, step):
         part = {name: np.array(column[start : start + step]) for name, column in points.items()}
         columns = part if packed is None else unpack(part, packed)
-        yield Table(columns, str(path), form, start + 1, header.points, found)
+        yield Table(columns, str(path), origin, start + 1, header.points, found)
 
 
 def _dtype(header: Header) -> np.dtype[Any]:
-    """Of a point in a binary file; padding is between its columns."""
+    """The type of a point in a binary file, with padding between its columns."""
     names, formats, offsets, at = [], [], [], 0
     for each in header.fields:
         kind = np.dtype("<" + each.kind)
@@ -155,12 +155,12 @@ def _text(file: BinaryIO, header: Header) -> dict[str, NDArray[Any]]:
 
 
 class writer:
-    """Points as they come, as the scan that was read; compressed ones when all are there."""
+    """Points in the format of the scan that was read; compressed points are written at the end."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
         self.file, self.source, self.rows = file, like.source, 0
-        self.form = like.form if isinstance(like.form, Form) else None
-        self.data = self.form.header.data if self.form else _BINARY
+        self.origin = like.origin if isinstance(like.origin, PcdOrigin) else None
+        self.data = self.origin.header.data if self.origin else _BINARY
         self.packed = self._packed(like)
         self.parts: list[NDArray[Any]] = []
         kinds = {
@@ -200,20 +200,20 @@ class writer:
 
     def _packed(self, like: Table) -> Packed | None:
         """The field of the colours: that of the scan, or a new one if all are bytes."""
-        stood = self.form.packed if self.form else None
-        names = (*COLOURS, ALPHA) if stood and ALPHA in stood.columns else COLOURS
+        original = self.origin.packed if self.origin else None
+        names = (*COLOURS, ALPHA) if original and ALPHA in original.columns else COLOURS
         for name in names:
             if name not in like.names or like.columns[name].dtype != np.uint8:
                 return None
-        return stood or Packed("rgb", "f4", COLOURS)
+        return original or Packed("rgb", "f4", COLOURS)
 
     def _is_packed(self, name: str) -> bool:
         return self.packed is not None and name in self.packed.columns
 
     def _fields(self, names: list[str], kinds: dict[str, str]) -> list[Field]:
-        """In the order of the columns; values that were one field are one again."""
+        """The fields in the order of the columns; columns of one field are joined again."""
         whole = {}
-        for each in self.form.header.fields if self.form else ():
+        for each in self.origin.header.fields if self.origin else ():
             if each.count > 1 and all(kinds.get(name) == each.kind for name in each.columns):
                 whole.update(dict.fromkeys(each.columns, each))
         found: list[Field] = []
@@ -228,7 +228,7 @@ class writer:
         return found
 
     def _write_text(self, points: NDArray[Any]) -> None:
-        # As NumPy's own numbers, since floats of 32 bits have fewer digits.
+        # As NumPy scalars, since floats of 32 bits have fewer digits.
         columns = [points[name][:, i] for name in points.dtype.names or ()
                    for i in range(points.dtype[name].shape[0])]  # fmt: skip
         cells = zip(*(map(str, column) for column in columns))
@@ -251,13 +251,13 @@ class writer:
         self.file.write(out[:size].tobytes())
 
     def _header(self) -> None:
-        """As long whatever the number of points, which is known at the end: a comment fills."""
-        stood = self.form.header if self.form else None
-        same = stood is not None and stood.points == self.rows
-        shape = (stood.width, stood.height) if stood and same else (self.rows, 1)
+        """The header, with a comment that keeps its length: the number of points comes last."""
+        original = self.origin.header if self.origin else None
+        same = original is not None and original.points == self.rows
+        shape = (original.width, original.height) if original and same else (self.rows, 1)
         numbers = [str(shape[0]), str(shape[1]), str(self.rows)]
         kinds = [each.kind for each in self.fields]
-        comments = stood.comments if stood else ()
+        comments = original.comments if original else ()
         lines = [
             *(comments if comments else (_FIRST,)),
             _OURS + "." * (3 * _DIGITS - len("".join(numbers))),
@@ -268,7 +268,7 @@ class writer:
             "COUNT " + " ".join(str(each.count) for each in self.fields),
             f"WIDTH {numbers[0]}",
             f"HEIGHT {numbers[1]}",
-            f"VIEWPOINT {stood.viewpoint if stood else Header.viewpoint}",
+            f"VIEWPOINT {original.viewpoint if original else Header.viewpoint}",
             f"POINTS {numbers[2]}",
             f"DATA {self.data}",
         ]

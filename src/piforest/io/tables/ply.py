@@ -28,19 +28,19 @@ _OURS = "comment piforest "
 
 
 @dataclass(frozen=True)
-class Form:
+class PlyOrigin:
     """The rest of the file."""
 
     format: str
     comments: tuple[str, ...]
     """lines of the header"""
     others: tuple[Other, ...]
-    """elements that are no vertices: faces, most often"""
+    """other elements than vertices, usually faces"""
 
 
 @dataclass(frozen=True)
 class Other:
-    """An element as it stood."""
+    """An element, unchanged."""
 
     lines: tuple[str, ...]
     """of the header"""
@@ -53,7 +53,7 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
     with open(path, "rb") as file:
         try:
             header = read_header(file)
-            vertices, form = (
+            vertices, origin = (
                 _text(file, header) if header.format == ASCII else _mapped(file, header)
             )
         except (ValueError, OverflowError) as error:
@@ -69,10 +69,10 @@ def read_blocks(path: Path, rows: int | None) -> Iterator[Table]:
     for start in range(0, len(vertices), step):
         part = vertices[start : start + step]
         columns = {name: np.array(part[name], part.dtype[name].newbyteorder("=")) for name in names}
-        yield Table(columns, str(path), form, start + 1, len(vertices), points)
+        yield Table(columns, str(path), origin, start + 1, len(vertices), points)
 
 
-def _mapped(file: BinaryIO, header: Header) -> tuple[NDArray[Any] | None, Form]:
+def _mapped(file: BinaryIO, header: Header) -> tuple[NDArray[Any] | None, PlyOrigin]:
     """The vertices of a binary file, which is mapped and not read."""
     vertices, others, start = None, [], header.size
     # The array keeps the mapping.
@@ -84,10 +84,10 @@ def _mapped(file: BinaryIO, header: Header) -> tuple[NDArray[Any] | None, Form]:
         else:
             others.append(Other(element.lines, data[start : rows.end]))
         start = rows.end
-    return vertices, Form(header.format, header.comments, tuple(others))
+    return vertices, PlyOrigin(header.format, header.comments, tuple(others))
 
 
-def _text(file: BinaryIO, header: Header) -> tuple[NDArray[Any] | None, Form]:
+def _text(file: BinaryIO, header: Header) -> tuple[NDArray[Any] | None, PlyOrigin]:
     file.seek(header.size)
     lines: Any = file if header.newline != b"\r" else iter(file.read().splitlines(keepends=True))
     vertices, others = None, []
@@ -100,7 +100,7 @@ def _text(file: BinaryIO, header: Header) -> tuple[NDArray[Any] | None, Form]:
             if len(body) < element.rows:
                 raise ValueError("it is cut short")
             others.append(Other(element.lines, b"".join(body)))
-    return vertices, Form(header.format, header.comments, tuple(others))
+    return vertices, PlyOrigin(header.format, header.comments, tuple(others))
 
 
 def _parsed(lines: Iterator[bytes], element: Element) -> NDArray[Any] | None:
@@ -139,24 +139,24 @@ def _without_lists(cells: list[bytes], element: Element) -> bytes:
 
 
 class writer:
-    """Vertices as they come, in the format of the scan that was read; then the rest."""
+    """Vertices in the format of the scan that was read, then the other elements."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
         self.file, self.rows = file, 0
-        new = Form("binary_little_endian", (), ())
-        self.form = like.form if isinstance(like.form, Form) else new
+        new = PlyOrigin("binary_little_endian", (), ())
+        self.origin = like.origin if isinstance(like.origin, PlyOrigin) else new
         self.kinds = {name: stored_kind(like, name, _KINDS, "PLY") for name in like.names}
         self.words = safe_names(like.names, "ascii")
         self._header()
 
     def write(self, table: Table) -> None:
-        order = ORDERS.get(self.form.format, "=")
+        order = ORDERS.get(self.origin.format, "=")
         dtype = [(self.words[name], order + kind) for name, kind in self.kinds.items()]
         vertices = np.empty(len(table), dtype)
         for name in self.kinds:
             vertices[self.words[name]] = table.filled(name)
-        if self.form.format == ASCII:
-            # As NumPy's own numbers, since floats of 32 bits have fewer digits.
+        if self.origin.format == ASCII:
+            # As NumPy scalars, since floats of 32 bits have fewer digits.
             cells = zip(*(map(str, vertices[word]) for word, _ in dtype))
             self.file.writelines(f"{' '.join(row)}\n".encode() for row in cells)
         else:
@@ -164,30 +164,30 @@ class writer:
         self.rows += len(table)
 
     def close(self) -> None:
-        for other in self.form.others:
+        for other in self.origin.others:
             self.file.write(other.body)
         self.file.seek(0)
         self._header()
         self.file.seek(0, 2)
 
     def _header(self) -> None:
-        """As long whatever the number of vertices, which is known at the end: a comment fills."""
+        """The header, with a comment that keeps its length: the number of vertices comes last."""
         count = str(self.rows)
         lines = [
             "ply",
-            f"format {self.form.format} 1.0",
-            *(line for line in self.form.comments if line.rstrip(".") != _OURS),
+            f"format {self.origin.format} 1.0",
+            *(line for line in self.origin.comments if line.rstrip(".") != _OURS),
             _OURS + "." * (_DIGITS - len(count)),
             f"element vertex {count}",
             *(f"property {_KINDS[kind]} {self.words[name]}" for name, kind in self.kinds.items()),
-            *(line for other in self.form.others for line in other.lines),
+            *(line for other in self.origin.others for line in other.lines),
             "end_header",
         ]
         self.file.write(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
 
 
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same fields with integers of 64 bits, into which every number of a file goes."""
+    """The same fields with integers of 64 bits, which hold every number of a file."""
     names = dtype.names or ()
     return np.dtype([(n, np.int64 if dtype[n].kind in "iu" else dtype[n]) for n in names])
 

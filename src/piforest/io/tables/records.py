@@ -1,4 +1,4 @@
-"""JSON: an array of objects, one a row; a file of that name may also hold JSON lines."""
+"""JSON: an array with an object for each row; such a file may also hold JSON lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import jsonl
 from .lines import LONGEST_LINE, MARK, open_lines, source_name
 from .table import Table
 
-# Characters that are read at once.
+# Characters per read.
 _CHUNK = 2**20
 _BLANK = " \t\r\n"
 
@@ -23,8 +23,8 @@ def read_blocks(path: Path | None, rows: int | None) -> Iterator[Table]:
     with open_lines(path, arrays=True) as (text, start):
         array = start.lstrip(MARK + b" \t\r\n").startswith(b"[")
         records = _elements(text, source) if array else jsonl.records_of(text, source)
-        form = jsonl.Form(".json" if array else ".jsonl")
-        yield from jsonl.blocks_of(records, source, rows, form)
+        origin = jsonl.JsonOrigin(".json" if array else ".jsonl")
+        yield from jsonl.blocks_of(records, source, rows, origin)
 
 
 def _elements(text: Any, source: str) -> Iterator[jsonl.Record]:
@@ -51,7 +51,7 @@ def _decoded(scan: json.JSONDecoder, rest: _Rest, place: str) -> tuple[Any, str]
         try:
             value, end = scan.raw_decode(rest.buffer, rest.at)
         except (ValueError, RecursionError) as error:
-            # What looks wrong may only be cut off.
+            # Invalid text may only be incomplete.
             if len(rest.buffer) - rest.at > LONGEST_LINE:
                 raise ValueError(f"{place} is longer than {LONGEST_LINE} letters.") from error
             if isinstance(error, RecursionError) or not rest.more():
@@ -76,7 +76,7 @@ class _Rest:
         return bool(chunk)
 
     def peek(self) -> str:
-        """The next letter that is not blank; "" at the end."""
+        """The next character that is not white space; "" at the end."""
         while True:
             while self.at < len(self.buffer):
                 if self.buffer[self.at] not in _BLANK:
@@ -94,7 +94,7 @@ class _Rest:
 
 
 class writer:
-    """An array of objects, one a line."""
+    """An array of objects, one on each line."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
         self.file, self.like, self.begun = file, like, False

@@ -36,7 +36,7 @@ def sample(lines: list[str], delimiter: str) -> list[list[str]]:
 
 
 def find_delimiter(lines: list[str], suffix: str, source: str) -> str:
-    """The delimiter that gives all rows as many cells and most columns numbers."""
+    """The delimiter with which all rows have the same length and most columns hold numbers."""
     rows = {each: sample(lines, each) for each in (*_DELIMITERS, SPACE)}
     even = [each for each in _DELIMITERS if _is_even(rows[each])]
     if suffix == ".tsv" and "\t" in even:

@@ -67,7 +67,7 @@ def _is_file(url: Any) -> bool:
 
 
 def _only_read(url: Any) -> Any:
-    """SQLite would make a file that is not there, and may be told not to write."""
+    """The URL of a database that SQLite opens read-only and does not create."""
     if not _is_file(url):
         return url
     place = Path(url.database).resolve().as_posix()

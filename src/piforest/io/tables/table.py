@@ -1,4 +1,4 @@
-"""Rows of a file: its columns by name, as they stood."""
+"""Rows of a file: its columns by name, unchanged."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ...protocols import Bools, Floats
 
-# Cells of a text file that stand for nothing, in small letters: what pandas takes for missing.
+# Missing cells of a text file in lower case, as in pandas.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none"))
-# Blocks of wide tables have fewer rows than asked for: so many cells at most.
+# Blocks of wide tables have fewer rows than requested: at most this many cells.
 _MOST_CELLS = 100_000
-# Each column is an array; of more, reading alone would take minutes.
+# Each column is an array; reading more of them would take minutes.
 _MOST_COLUMNS = 100_000
 
 
@@ -29,15 +29,15 @@ def check_width(source: str, columns: int) -> None:
 
 
 def block_rows(rows: int | None, columns: int, total: int) -> int:
-    """How many rows of a table with so many columns and `total` rows to hold at once; all of
-    them, if rows is None."""
+    """How many of the `total` rows of a table with this many columns to read at once; all, if rows
+    is None."""
     if rows is None:
         return max(1, total)
     return max(1, min(rows, total, _MOST_CELLS // max(1, columns)))
 
 
 def first_repeated(names: Sequence[str]) -> int | None:
-    """Where the first name stands that stood before; None if all differ."""
+    """The index of the first repeated name; None if all differ."""
     seen: set[str] = set()
     for k, name in enumerate(names):
         if name in seen:
@@ -47,7 +47,7 @@ def first_repeated(names: Sequence[str]) -> int | None:
 
 
 class TextColumns(Mapping[str, NDArray[Any]]):
-    """Columns of text that are made when they are asked for: numbers need no text."""
+    """Columns of text that are converted on first use: numbers need no text."""
 
     def __init__(self, cells: Mapping[str, Any], n_rows: int) -> None:
         """cells: Arrow's text, or arrays."""
@@ -86,7 +86,7 @@ class TextColumns(Mapping[str, NDArray[Any]]):
             values = column.cast(pa.float64()).to_numpy()
         except pa.ArrowInvalid:
             return None
-        # "nan(1)" is a number for Arrow alone; what stands for nothing is read as text.
+        # "nan(1)" is a number for Arrow alone; missing values are read as text.
         return None if np.isnan(values).any() else values
 
     def changed(self, names: list[str], added: Mapping[str, NDArray[Any]]) -> TextColumns:
@@ -97,24 +97,24 @@ class TextColumns(Mapping[str, NDArray[Any]]):
 
 @dataclass(frozen=True)
 class Table:
-    """What was read, so that it can be written again with nothing changed but what is added."""
+    """The content of a file, which can be written again unchanged, with columns added."""
 
     columns: Mapping[str, NDArray[Any]]
-    """name to (n,) values in the order of the file: numbers, or text as it stood"""
+    """name to (n,) values in the order of the file: numbers, or unchanged text"""
     source: str
     """the file's name, for messages"""
-    form: Any = None
-    """what else the writer of the same format needs: a delimiter, other parts of a scan"""
+    origin: Any = None
+    """what else a writer of the same format needs: the delimiter, other parts of a scan"""
     first_row: int = 1
     """the number of the first row, as the user counts the rows of the file"""
     total: int | None = None
-    """how many rows the whole file has, where it says so at its start"""
+    """the number of rows of the whole file, if its header has it"""
     points: tuple[str, ...] = ()
-    """the columns that are the points, where the format says it: x, y, z of a scan"""
+    """the columns of the points, if the format defines them: x, y, z of a scan"""
     unnamed: frozenset[str] = frozenset()
-    """columns that have no name in the file: an index, most often; never picked unasked"""
+    """columns without a name in the file, usually an index; never chosen automatically"""
     decimal: str = "."
-    """what separates the decimals of numbers in text"""
+    """the decimal mark of numbers in text"""
     _parsed: dict[str, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -132,11 +132,11 @@ class Table:
         return np.arange(self.first_row, self.first_row + len(self))
 
     def numeric(self) -> list[str]:
-        """The names of the columns that hold numbers and nothing else, one at least."""
+        """The names of the columns that hold only numbers, at least one of them."""
         return [name for name in self.names if self._is_numeric(name)]
 
     def numbers(self, names: Sequence[str] | None = None) -> Floats:
-        """(n, d) the named columns (all, if None) as float64; what is missing is nan."""
+        """(n, d) the named columns (all, if None) as float64; nan where missing."""
         wanted = self.names if names is None else list(names)
         self.check_names(wanted)
         X = np.empty((len(self), len(wanted)))
@@ -164,7 +164,7 @@ class Table:
         names: Sequence[str],
         way_out: str = "--missing skip keeps such rows in the output, unscored",
     ) -> None:
-        """An error that names the first number that is missing in these columns."""
+        """Raise an error that names the first missing number in these columns."""
         for name in names:
             lost = np.isnan(self._numbers(name))
             if lost.any():
@@ -174,7 +174,7 @@ class Table:
                 raise ValueError(f"{self._place(lost, name)} has no number{more}; {way_out}.")
 
     def check_numbers(self, name: str) -> None:
-        """An error that names the first cell of a column that is no number."""
+        """Raise an error that names the first cell of a column that is not a number."""
         self._numbers(name)
 
     def check_names(self, names: Sequence[str]) -> None:
@@ -187,7 +187,7 @@ class Table:
             raise ValueError(f"column {names[again]!r} is named twice; name it once.")
 
     def with_columns(self, added: Mapping[str, NDArray[Any]]) -> Table:
-        """The same with more columns; one of the same name is replaced where it stands."""
+        """The same with more columns; a column of the same name is replaced in its place."""
         if isinstance(self.columns, TextColumns):
             names = list(dict.fromkeys([*self.names, *added]))
             return replace(self, columns=self.columns.changed(names, added))
@@ -229,7 +229,7 @@ class Table:
             if column.dtype.kind in "OUS":
                 self._parsed[name] = self._parse(name, column)
             elif column.dtype.kind in "iufb":
-                with np.errstate(invalid="ignore"):  # a NaN may be one that signals
+                with np.errstate(invalid="ignore"):  # a signalling NaN would warn
                     values = np.ma.asarray(column, dtype=np.float64)
                 self._parsed[name] = np.asarray(np.ma.filled(values, np.nan))
             else:
@@ -256,7 +256,7 @@ class Table:
         return values
 
     def _place(self, which: Bools, name: str) -> str:
-        """The first of these rows, in words."""
+        """The first of these rows, for a message."""
         return f"{self.source}: row {self.first_row + int(np.argmax(which))} of column {name!r}"
 
 
@@ -271,7 +271,7 @@ def _plain_numbers(cells: list[Any]) -> Floats | None:
 
 
 def number(cell: Any, decimal: str = ".") -> float:
-    """The number of a cell, nan where it stands for nothing; ValueError for any other text."""
+    """The number of a cell, nan if it is missing; ValueError for any other text."""
     if cell is None:
         return float("nan")
     if not isinstance(cell, str):
@@ -279,7 +279,7 @@ def number(cell: Any, decimal: str = ".") -> float:
             raise ValueError(f"{cell!r} is not a number")
         return float(cell)
     try:
-        # float reads 1_000, which no other program does.
+        # float reads 1_000, which other programs do not.
         if "_" not in cell:
             return float(cell if decimal == "." else cell.replace(decimal, "."))
     except ValueError:
@@ -290,7 +290,7 @@ def number(cell: Any, decimal: str = ".") -> float:
 
 
 def _hint(cell: Any) -> str:
-    """What may be behind a number with a comma."""
+    """A hint for a number with a comma."""
     try:
         number(str(cell).replace(",", "."))
     except ValueError:

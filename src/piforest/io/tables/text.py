@@ -1,4 +1,4 @@
-"""Tables as text: comma- or tab-separated values and their kin."""
+"""Tables as text: comma- or tab-separated values and similar formats."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_blocks(
 
 
 def _head(lines: Iterator[str]) -> list[str]:
-    """The lines that are looked at, fewer where they are long."""
+    """The lines that are examined, fewer if they are long."""
     head: list[str] = []
     length = 0
     for line in islice(lines, _SNIFFED_LINES):
@@ -99,10 +99,10 @@ def _checked(
 
 
 def _mended(row: list[str], names: list[str], number: int, like: Table) -> list[str]:
-    """Without the empty cells past the last column; any other length is an error."""
+    """The row without empty cells after the last column; any other length is an error."""
     if len(row) > len(names) and not any(cell.strip() for cell in row[len(names) :]):
         return row[: len(names)]
-    delimiter = like.form.delimiter
+    delimiter = like.origin.delimiter
     cut = "spaces" if delimiter == sniff.SPACE else repr(delimiter)
     raise ValueError(
         f"{like.source}: row {number} has {len(row)} cell{'s' * (len(row) > 1)}, not {len(names)} "
@@ -117,23 +117,23 @@ def _column(cells: Any) -> NDArray[Any]:
 
 
 class writer:
-    """Text, written row by row as the table's own file was, if it was one of the same kind."""
+    """Text, written row by row in the dialect of the file that was read, if it was text."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str, header: bool = True) -> None:
-        usual, own = default_dialect(suffix), like.form
+        usual, own = default_dialect(suffix), like.origin
         known = isinstance(own, Dialect) and (
             own.suffix == suffix or (not own.suffix and own.delimiter == usual.delimiter)
         )
-        self.form = form = own if known else usual
+        self.dialect = own if known else usual
         self.file = io.TextIOWrapper(
-            file, encoding="utf-8-sig" if form.bom else "utf-8", newline=""
+            file, encoding="utf-8-sig" if self.dialect.bom else "utf-8", newline=""
         )
         self.names = like.names
-        self.file.writelines(form.above)
+        self.file.writelines(self.dialect.above)
         if header:
-            stood = own.header or {} if isinstance(own, Dialect) else {}
-            self.file.write(form.mark)
-            self._rows([[stood.get(name, name) for name in like.names]])
+            known_names = own.header or {} if isinstance(own, Dialect) else {}
+            self.file.write(self.dialect.mark)
+            self._rows([[known_names.get(name, name) for name in like.names]])
 
     def write(self, table: Table) -> None:
         cells = [_text(table.columns[name], table.decimal) for name in self.names]
@@ -144,18 +144,18 @@ class writer:
         self.file.detach()
 
     def _rows(self, rows: Any) -> None:
-        if self.form.delimiter == sniff.SPACE:
-            end = self.form.newline
+        if self.dialect.delimiter == sniff.SPACE:
+            end = self.dialect.newline
             self.file.writelines(" ".join(_one_word(cell) for cell in row) + end for row in rows)
             return
         plain = csv.writer(
-            self.file, delimiter=self.form.delimiter, lineterminator=self.form.newline
+            self.file, delimiter=self.dialect.delimiter, lineterminator=self.dialect.newline
         )
         plain.writerows(rows)
 
 
 def _text(column: NDArray[Any], decimal: str) -> list[str]:
-    """Cells as text: numbers as short as they can be read back, nothing for what is missing."""
+    """Cells as text: the shortest text that reads back as the same number, empty if missing."""
     if column.dtype.kind in "OUS":
         return ["" if cell is None else str(cell) for cell in column.tolist()]
     if column.dtype.kind in "Mm":
@@ -174,5 +174,5 @@ def _text(column: NDArray[Any], decimal: str) -> list[str]:
 
 
 def _one_word(cell: str) -> str:
-    """A cell for a file that is cut at spaces."""
+    """A cell for a file whose delimiter is a space."""
     return "_".join(cell.split()) or "nan"

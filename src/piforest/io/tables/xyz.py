@@ -18,7 +18,7 @@ def read_blocks(
     path: Path, rows: int | None, delimiter: str | None = None, header: bool | None = None
 ) -> Iterator[Table]:
     for block in text.read_blocks(path, rows, delimiter, header):
-        if block.form.header is None:
+        if block.origin.header is None:
             columns = {_NAMES.get(name, name): cells for name, cells in block.columns.items()}
             block = replace(block, columns=columns)
         points = tuple(_NAMES.values())
@@ -29,6 +29,8 @@ class writer(text.writer):
     """As text, with names only if the file that was read has them."""
 
     def __init__(self, file: BinaryIO, like: Table, suffix: str) -> None:
-        form = like.form
-        named = isinstance(form, Dialect) and form.suffix == suffix and form.header is not None
+        origin = like.origin
+        named = (
+            isinstance(origin, Dialect) and origin.suffix == suffix and origin.header is not None
+        )
         super().__init__(file, like, suffix, named)
