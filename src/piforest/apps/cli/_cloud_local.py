@@ -59,7 +59,7 @@ def run_local(args: argparse.Namespace, output: Output, points: Points) -> None:
     from ...estimators import LocalPreferenceIsolationForest
 
     if getattr(args, "known_scores", None) is not None:
-        # Scores of an earlier run of this command, by a program that has them.
+        # A program passes the scores of an earlier run.
         write_found(args, points, args.known_scores, args.threshold)
         return
     start, families = time.perf_counter(), list(points.families)

@@ -171,7 +171,7 @@ def read_points(
     X = table.numbers(picked)[scored]
     for each in families if to_fit else ():
         check_family_fits(each, X)
-    # A scan says itself which columns are its points.
+    # The format of a scan defines which columns are its points.
     reasons = None if told or picked == list(table.points) else left_out(table, picked)
     if reasons and groups is not None:
         reasons[args.groups] = "groups"

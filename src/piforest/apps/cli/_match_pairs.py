@@ -143,7 +143,7 @@ def _check_cameras(args: argparse.Namespace, options: PairOptions, file: Any) ->
 
 
 def _check_written(args: argparse.Namespace, file: Any) -> None:
-    """Raise before the work what would go wrong after it."""
+    """Raise an error before the work if an output cannot be written."""
     from ...io.matches import LAYOUTS
     from ._writing import dry_run_write
 

@@ -52,7 +52,7 @@ class Output:
         self.result({**summary, "written": written})
 
     def keep(self, **found: Any) -> None:
-        """What a command found, as objects, for a program that runs it; nothing is printed."""
+        """Keep the results of a command as objects, for a program that runs it; prints nothing."""
 
     def warn(self, message: Warning | str, *_: Any) -> None:
         """Print a warning as one line; replaces `warnings.showwarning`."""

@@ -65,7 +65,7 @@ def check_rows(args: argparse.Namespace) -> None:
 
 
 def check_outputs(args: argparse.Namespace, output: Output) -> None:
-    """Raise before the work if an output could not be written after it."""
+    """Raise an error before the work if an output cannot be written."""
     check_rows(args)
     output.check_new(*(getattr(args, name, None) for name in _OUTPUTS))
     if args.plot is not None:

@@ -151,7 +151,7 @@ class _Normals:
 
 
 def viewpoint_of(table: Table) -> list[float] | None:
-    """Where the sensor stood, if a PCD file says so; the origin is what they say by default."""
+    """The position of the sensor in a PCD file; None for the origin, which is the default value."""
     text = getattr(getattr(table.origin, "header", None), "viewpoint", "")
     try:
         place = [float(word) for word in str(text).split()[:3]]

@@ -150,14 +150,14 @@ def run(args: argparse.Namespace, output: Output) -> None:
 def _from_known_scores(
     args: argparse.Namespace, times: Any, names: list[str], values: Any
 ) -> SeriesResult:
-    """The result by the scores of an earlier run of this command, for a program that has them."""
+    """The result from the scores of an earlier run, which a program passes."""
     from ...series.inspect import SeriesResult, found_at
     from ...series.runs import gaps_of
 
     at = {"scores": args.known_scores, "threshold": args.threshold, "gaps": gaps_of(times),
           "reference": args.reference, "min_rows": args.min_rows}  # fmt: skip
     found = found_at(times, values, names, **at)
-    # Nothing that is drawn or listed asks the detector, or how scores were smoothed.
+    # Plots and tables use neither the detector nor the smoothing.
     return SeriesResult(times, values, names, threshold_source="given", smooth=1, detector=None,  # type: ignore[arg-type]
                         **at, **found)  # fmt: skip
 
@@ -271,7 +271,7 @@ def _print(output: Output, summary: dict[str, Any]) -> None:
 def write_found(
     args: argparse.Namespace, found: SeriesResult, whole: Table, used: Any
 ) -> dict[str, str]:
-    """Write what the options ask for; the names of the files."""
+    """Write the files of the options; return their names."""
     from ...io.tables import with_scores, write_table
 
     if args.out is not None:

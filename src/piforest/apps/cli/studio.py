@@ -121,7 +121,7 @@ def _folders(given: list[Path] | None) -> list[Path]:
 
 
 def _kept_token(home: Path) -> str:
-    """The token of the last start, so that a page that is open goes on after a restart."""
+    """The token of the last start, so that an open page works after a restart."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = home / "token"
     try:
@@ -153,7 +153,7 @@ def _home(given: Path | None) -> Path:
 
 
 def _memory_mb() -> float:
-    """Three quarters of the memory of the machine; 8,000 MB where it does not tell."""
+    """Three quarters of the memory of the machine; 8,000 MB if unknown."""
     try:
         pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

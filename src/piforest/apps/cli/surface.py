@@ -122,13 +122,13 @@ def run(args: argparse.Namespace, output: Output) -> None:
 
 
 def _from_known_scores(args: argparse.Namespace, values: Any) -> SurfaceResult:
-    """The result by the scores of an earlier run of this command, for a program that has them."""
+    """The result from the scores of an earlier run, which a program passes."""
     from ...surfaces import SurfaceResult, chosen_step, found_at
 
     step = chosen_step(values, args.step or "auto")
     at = {"step": step, "threshold": args.threshold, "min_area": args.min_area}
     found = found_at(values, args.known_scores, **at)
-    # Nothing that is drawn or listed asks the detector.
+    # Plots and tables do not use the detector.
     return SurfaceResult(values, args.known_scores, **found, **at, detector=None)  # type: ignore[arg-type]
 
 
@@ -202,7 +202,7 @@ def _print(output: Output, summary: dict[str, Any]) -> None:
 
 
 def write_found(args: argparse.Namespace, found: SurfaceResult) -> dict[str, str]:
-    """Write what the options ask for; the names of the files."""
+    """Write the files of the options; return their names."""
     import numpy as np
 
     from ...io.atomic import atomic_write

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
 
 
 class _Stop:
-    """Whether a signal asked to stop; it interrupts only the waiting for input."""
+    """Whether a signal requested a stop; it interrupts only the wait for input."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
@@ -147,7 +147,7 @@ def _input(name: str) -> Iterator[BinaryIO]:
 
 
 def _blocks(stream: BinaryIO, stop: _Stop) -> Iterator[bytes]:
-    """What has come, as soon as something has."""
+    """Blocks of bytes, as soon as they arrive."""
     try:
         number: int | None = stream.fileno()
     except (OSError, ValueError):
@@ -197,7 +197,7 @@ class _Watcher:
             self.save()
 
     def finish_line(self) -> None:
-        """The last line may have no end."""
+        """Process the last line if it has no line end."""
         rest, self.rest = self.rest, b""
         if rest.strip():
             self._lines([rest])
@@ -290,13 +290,13 @@ class _Watcher:
         self.viewed, self.view_lines = now, text.count("\n")
 
     def save(self) -> None:
-        """Save the state, if it is asked for and there is any."""
+        """Save the state, if a file is given and rows were learned."""
         if self.args.state is not None and self._has_rows():
             self.detector.save(self.args.state)
         self.saved = time.monotonic()
 
     def close(self) -> None:
-        """What is describe_drift at the end."""
+        """Print the final numbers."""
         if self.args.show:
             self._show(last=True)
         if self.args.quiet or not self._has_rows():

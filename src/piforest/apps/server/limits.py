@@ -25,7 +25,7 @@ class Limits:
     max_bytes : int
         Bytes of the body of one request.
     larger : mapping of str to int
-        Paths whose bodies may have so many bytes instead.
+        Paths with another limit of bytes.
     command : str
         The command that printed the token.
     cookie : str or None

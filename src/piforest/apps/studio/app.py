@@ -24,7 +24,7 @@ POLICY = (
     "connect-src 'self'; font-src 'self'; frame-src 'self' blob:; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'none'"
 )
-# Bodies that are no upload: settings, marks, code.
+# Bodies other than uploads: settings, marks, code.
 _MAX_BODY = 4_000_000
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html; charset=utf-8",
           ".svg": "image/svg+xml", ".png": "image/png", ".json": "application/json"}  # fmt: skip
@@ -48,7 +48,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 def open_studio(
     options: Options, token: str | None, hosts: tuple[str, ...], port: int
 ) -> tuple[Studio, App]:
-    """Studio, and the application that answers requests; `Studio.close` ends it."""
+    """Studio and the application that answers its requests; `Studio.close` stops both."""
     studio = Studio(options)
     limits = Limits(
         token, hosts, max_bytes=_MAX_BODY,
@@ -92,7 +92,7 @@ def _in_words(error: RequestValidationError) -> str:
 
 
 def _add_pages(app: FastAPI) -> None:
-    """The page and its modules, as they lie in the package."""
+    """The page and its modules, from the package."""
     own = Path(str(files("piforest.apps.studio"))) / "static"
     shared = Path(str(files("piforest"))) / "web" / "static"
 
@@ -110,7 +110,7 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _static(folder: Path, name: str) -> Response:
-    """A file of a folder of the package, and of no other folder."""
+    """A file of a folder of the package; files of other folders are refused."""
     path = (folder / name).resolve() if "\0" not in name else folder
     if not path.is_relative_to(folder.resolve()) or not path.is_file():
         raise Refused(404, f"there is no page {name!r}.")

@@ -16,7 +16,7 @@ _FILE = re.compile(r"\d{1,5}\.(npy|json)")
 
 
 class Arrays:
-    """A folder of arrays, which any names may have: `index.json` has their files."""
+    """A folder of arrays with arbitrary names; `index.json` maps them to files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -80,6 +80,6 @@ class Arrays:
             known = ", ".join(list(self._index)[:20])
             raise Refused(404, f"there is no array {name!r}; arrays: {known}.")
         entry = self._index[name]
-        if not _FILE.fullmatch(str(entry.get("file"))):  # of a project file, perhaps a stranger's
+        if not _FILE.fullmatch(str(entry.get("file"))):  # of a project file, which may be untrusted
             raise Refused(422, f"the array {name!r} cannot be read.")
         return entry

@@ -11,9 +11,9 @@ from ...io.tables import Table, left_out, pick_columns, read_blocks
 from ...protocols import Floats
 from ...report.columns import as_text, unmasked
 
-# Rows that are looked at, shown in the preview, and cells that are an example of a column.
+# Rows that are read, rows of the preview, and cells that are shown as an example of a column.
 _MOST_ROWS, _PREVIEW, _SAMPLE = 50_000, 20, 5
-# Columns that are described; of more, the first ones.
+# At most this many columns are described, the first ones.
 _MOST_COLUMNS = 200
 # Columns whose ranges differ by more than this factor are likely to have different units.
 _FACTOR = 30.0
@@ -43,7 +43,7 @@ def describe(path: str, kind: str, roles: dict[str, str]) -> dict[str, Any]:
 
 
 def _beginning(path: str) -> tuple[Table, bool]:
-    """The first rows of a file, and whether they are all: a look at a large file must be quick."""
+    """The first rows of a file, and whether these are all: large files are not read to the end."""
     parts: list[Table] = []
     for block in read_blocks(path, _MOST_ROWS):
         if sum(map(len, parts)) >= _MOST_ROWS:
@@ -186,7 +186,7 @@ def _findings(
             "way_out": "Skip such rows: they stay in the output without a score.",
             "action": {"label": "Skip rows that lack a number", "settings": {"missing": "skip"}},
         })  # fmt: skip
-    # The distance to a law is in the unit of its target, and a series scales its channels itself.
+    # Residuals of a table are in the unit of its target, and a series scales its channels itself.
     if kind in ("table", "scan") and not roles & {"target", "time"}:
         found += _units(used)
     flags = [each["name"] for each in used if each["distinct"] == 2 and ended]

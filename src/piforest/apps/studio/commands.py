@@ -11,10 +11,10 @@ from typing import Any
 from ..server.guard import Refused
 from .settings import Settings
 
-# Written beside every result that has one: what `score` and the explanations need.
+# The model of a result, which `score` and explanations need.
 MODEL = "model.pif"
 FAMILY_FILE = "family.py"
-# What the settings of a job can say, by command; others are an error rather than ignored.
+# The settings that each command takes; others are an error.
 _ALWAYS = {"seed"}
 _TABLE = {"roles", "missing", "dates"}
 _DETECTOR = {"families", "options", "sigma", "threshold_rule"}
@@ -46,7 +46,7 @@ def command_of(kind: str, project: str, settings: Settings) -> str:
 def arguments(
     kind: str, project: str, files: Sequence[str], settings: Settings, model: str = MODEL
 ) -> list[str]:
-    """The arguments of a job, without `piforest`. files: the names to give; model: of score."""
+    """The arguments of a job, without `piforest`. files: names of the inputs; model: of score."""
     if project == "model" and kind != "score":
         raise Refused(422, f"a model scores files; a project of a model has no {kind}.")
     if kind == "suggest" and (project == "map" or (project == "pairs" and settings.pair is None)):
@@ -105,14 +105,14 @@ def suggests(words: Sequence[str]) -> bool:
 
 
 def to_repeat(words: Sequence[str], threshold: float | None = None) -> str:
-    """The command to take away: it writes the rows too, and has the threshold of the slider."""
+    """The command that repeats a job, writes its rows, and has the threshold of the slider."""
     has_rows = any(each.startswith(("--out=", "--scores=")) for each in words)
     more = [] if has_rows or suggests(words) else ["--out=rows.csv"]
     return shown([*with_threshold(words, threshold), *more])
 
 
 def files_of(words: Sequence[str] | None) -> list[str]:
-    """Names of the files that a result can give; words: of its command, None for a comparison."""
+    """Names of the files of a result; words: of its command, None for a comparison."""
     texts = ["command.sh", "script.py"]
     if words is None:
         return texts[1:]
@@ -142,7 +142,7 @@ def _has_model(command: str, project: str, settings: Settings) -> bool:
 
 
 def _joined(name: str, value: Any) -> list[str]:
-    """An option in one word, so that a value may begin with a dash."""
+    """An option and its value as one argument, since a value may begin with a dash."""
     return [f"--{name}={value}"]
 
 
@@ -187,7 +187,7 @@ def _columns(command: str, settings: Settings) -> Iterator[str]:
 
 
 def _refuse_roles(command: str, **having: str | None) -> None:
-    """Roles that a command has no use for."""
+    """Raise an error for roles that a command does not use."""
     used = {"detect": {"target", "group"}, "cloud": {"group"}, "matches": {"quality"},
             "series": {"time"}, "suggest": {"target", "group", "time"}, "score": set()}  # fmt: skip
     for role, name in having.items():

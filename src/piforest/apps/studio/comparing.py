@@ -12,8 +12,7 @@ from ...protocols import Floats
 from .arrays import Arrays
 from .worker import write_json
 
-# LOF compares each row with its neighbours by a tree: seconds for so many rows, hours for many
-# more.
+# LOF finds the neighbours of each row by a tree: seconds for this many rows, hours for many more.
 _MOST_ROWS = 100_000
 _NEIGHBOURS = 20
 

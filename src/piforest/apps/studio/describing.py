@@ -16,5 +16,5 @@ def families() -> list[dict[str, Any]]:
 
 
 def prepare() -> None:
-    """Import what explanations and files need, before anybody waits for them."""
+    """Import what explanations and files need, before they are requested."""
     from ... import estimators, report  # noqa: F401

@@ -1,4 +1,4 @@
-"""Ways out of findings as patches of the settings, for buttons."""
+"""Advice of findings as changes of the settings, for buttons."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ _SEED = 7
 
 
 class Example(NamedTuple):
-    """Files, and what they are about."""
+    """Files and their description."""
 
     title: str
     story: str
@@ -22,7 +22,7 @@ class Example(NamedTuple):
     """the kind of its files"""
     files: tuple[tuple[str, Callable[[Path], None]], ...]
     settings: dict[str, Any]
-    """what a project of it begins with"""
+    """the settings of a new project"""
 
 
 def listed() -> list[dict[str, str]]:

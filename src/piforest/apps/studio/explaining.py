@@ -15,7 +15,7 @@ from ..server.guard import Refused
 from .arrays import Arrays
 from .commands import FAMILY_FILE, MODEL
 
-# Models that stay in memory for the next click.
+# Models that are kept in memory.
 _KEPT = 4
 
 
@@ -23,7 +23,7 @@ def explain(
     folder: str, row: int, points: list[str], threshold: float | None, code: bool
 ) -> dict[str, Any]:
     """The explanation of a row, by its number in the file, at the threshold of the model or at
-    another. code: may functions of the job run?"""
+    another. code: whether functions of the job may run."""
     arrays = Arrays(Path(folder) / "arrays")
     at = np.flatnonzero(arrays.read("rows") == row)
     if not len(at):

@@ -1,4 +1,4 @@
-"""Files to take away, made when they are first asked for. Runs in a helper.
+"""Files for download, made on the first request. Runs in a helper.
 
 The command of the job runs again with one more output and with its fitted detector, so that the
 files are those that the command writes.
@@ -30,7 +30,7 @@ _FLAGS = {
     "report.html": "--report", "surfaces.json": "--surfaces", MODEL: "--model",
     "picture.png": "--plot", "picture.svg": "--plot",
 }  # fmt: skip
-# What commands in windows, and of many pairs, write themselves.
+# Files that commands in windows, and of many pairs, write themselves.
 _WRITTEN = frozenset({
     *_FLAGS, "runs.csv", "defects.csv", "scores.npy", "pairs.csv", "filtered.db",
     "filtered.sqlite", "filtered.h5", "filtered.hdf5",
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"\s*[+-]?[\d.,]*\d[.,]?([eE][+-]?\d+)?\s*")
 
 
 def make(folder: str, name: str, threshold: float | None, code: bool) -> str:
-    """Write a file of a job, unless it is there; its path."""
+    """The path of a file of a job, which is written if it does not exist."""
     job = Path(folder)
     place = job / "files" / ("own" if threshold is None else threshold.hex())
     target = place / name

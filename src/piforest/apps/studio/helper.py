@@ -1,7 +1,7 @@
-"""Child processes that answer short questions about files, so that the server reads none.
+"""Child processes that answer short requests about files, so that the server reads none.
 
-A file of a stranger is read by a child with a limit of memory: one that crashes, hangs or grows
-ends alone, and its question is answered in words.
+Untrusted files are read by a child with a memory limit. If it crashes, hangs or exceeds the limit,
+only this child ends, and the request gets an error message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MODULE = "piforest.apps.studio.helper_process"
 
 
 class Helper:
-    """One child process, started when first asked."""
+    """One child process, started at the first request."""
 
     def __init__(self, memory_mb: float, patience: float) -> None:
         self.memory_mb, self.patience = memory_mb, patience
@@ -31,7 +31,7 @@ class Helper:
         self._rest = b""
 
     def ask(self, call: str, patience: float | None, given: dict[str, Any]) -> Any:
-        """The answer of the child; `Refused` with its words, or about its end."""
+        """The answer of the child; `Refused` with its message, or if it ended."""
         line = json.dumps({"call": call, "given": given}).encode() + b"\n"
         answer = self._answered(line, patience or self.patience)
         if answer is None:
@@ -92,7 +92,7 @@ class Helper:
 
 
 class Helpers:
-    """A few children; a question waits until one is free."""
+    """A few children; a request waits until one is free."""
 
     def __init__(self, memory_mb: float, count: int = 2, patience: float = _PATIENCE) -> None:
         self._free: queue.LifoQueue[Helper] = queue.LifoQueue()

@@ -1,4 +1,4 @@
-"""The child of `helper`: answers questions, one JSON object a line.
+"""The child of `helper`: answers requests, one JSON object per line.
 
 `python -m piforest.apps.studio.helper_process MEMORY_MB`
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from .worker import limit_memory
 
-# The calls, and where they are.
+# The calls and their functions.
 _CALLS = {
     "columns": "columns:describe",
     "images": "pictures:describe",
@@ -35,7 +35,7 @@ def _function(call: str) -> Callable[..., Any]:
 
 
 def answer(line: bytes) -> dict[str, Any]:
-    """The answer to a question, or the reason in words."""
+    """The answer to a request, or an error message."""
     from ..server.guard import Refused
     from .results import finite
 
@@ -54,7 +54,7 @@ def answer(line: bytes) -> dict[str, Any]:
 
 
 def _named(text: str, given: dict[str, Any]) -> str:
-    """A message that names files as the user does: where an upload lies is nobody's business."""
+    """A message with the names of files in place of the paths of uploads."""
     for path in (given.get("path"), *given.get("paths", ())):
         text = text.replace(str(path), os.path.basename(path)) if path else text
     return text
@@ -62,7 +62,7 @@ def _named(text: str, given: dict[str, Any]) -> str:
 
 def main() -> None:
     limit_memory(float(sys.argv[1]))
-    # What libraries print is no answer.
+    # Output of libraries must not mix with the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     for line in sys.stdin.buffer:

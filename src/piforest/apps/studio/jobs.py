@@ -19,11 +19,11 @@ from .commands import FAMILY_FILE
 from .store import Store
 from .worker import data_mb, fcntl, finish, memory_limit, too_long, write_json
 
-# Seconds between two looks at the workers, and that a worker has to end after SIGTERM.
+# Seconds between two polls of the workers, and that a worker has to end after SIGTERM.
 _PERIOD, _PATIENCE = 0.1, 1.0
 # Seconds beyond its limit of time after which a worker that did not end itself is killed.
 _GRACE = 3.0
-# A worker writes its state five times a second; one that does not for so many seconds, with this
+# A worker writes its state five times a second; one that has not for this many seconds, with this
 # share of its memory in use, is stuck.
 _SILENT, _FULL = 5.0, 0.95
 RUNNING = ("queued", "running")
@@ -32,7 +32,7 @@ _LAST_LINES = 4000
 
 @dataclass(frozen=True)
 class JobLimits:
-    """What a worker may take.
+    """The limits of a worker.
 
     Attributes
     ----------
@@ -53,15 +53,15 @@ class JobInput(NamedTuple):
     """What a worker needs."""
 
     spec: dict[str, Any]
-    """for `job.json`: the command, or what to compare"""
+    """for `job.json`: the command, or the job to compare with"""
     inputs: dict[str, str]
-    """names in the folder of the command, to files"""
+    """names of links in the folder of the command, and their targets"""
     texts: dict[str, str]
-    """names of files, to what is in them"""
+    """names of files, and their content"""
 
 
 class Jobs:
-    """The jobs of a store. A thread starts them, looks after them and notes how they end."""
+    """The jobs of a store. A thread starts them, monitors them and records how they end."""
 
     def __init__(self, store: Store, limits: JobLimits) -> None:
         self.store, self.limits = store, limits
@@ -73,11 +73,11 @@ class Jobs:
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
         self._thread.start()
 
-    # For requests.
+    # Called by requests.
 
     def add(self, project: str, kind: str, settings: dict[str, Any], made: JobInput,
             state: str = "queued") -> str:  # fmt: skip
-        """Put a job into the queue, or, if its results are known, beside it as done."""
+        """Put a job into the queue, or add it as done if its results are known."""
         self.store.check_space()
         key = self.store.new_id()
         self._write_folder(self.store.job_folder(key), kind, settings, made)
@@ -88,7 +88,7 @@ class Jobs:
     def _write_folder(
         self, folder: Path, kind: str, settings: dict[str, Any], made: JobInput
     ) -> None:
-        """The folder of a job, before anybody hears of it."""
+        """Write the folder of a job, before the job is in the store."""
         run = folder / "run"
         run.mkdir(parents=True, mode=0o700)
         for name, target in made.inputs.items():
@@ -155,10 +155,10 @@ class Jobs:
             if not self._record_outcome(key) or (lived and self.store.job(key)["state"] != "done"):
                 self.store.change_job(key, state="interrupted", error=_INTERRUPTED)
 
-    # The thread.
+    # Called by the thread.
 
     def _find_running(self) -> None:
-        """Find the workers of an earlier server again."""
+        """Find running workers of an earlier server."""
         for job in self.store.jobs_in("running"):
             if is_alive(self.store.job_folder(job["id"])):
                 self._found_running.add(job["id"])
@@ -190,7 +190,7 @@ class Jobs:
     def _start(self, key: str) -> None:
         folder = self.store.job_folder(key)
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        # -P: the folder of a job holds files of strangers, which are no modules.
+        # -P: the folder of a job holds untrusted files, which must not be imported.
         command = [sys.executable, "-P", "-m", "piforest.apps.studio.worker", str(folder)]
         with open(folder / "log.txt", "wb") as log:
             self._workers[key] = subprocess.Popen(
@@ -200,7 +200,7 @@ class Jobs:
         self.store.change_job(key, state="running", started=time.time())
 
     def _kill_over_limit(self) -> None:
-        """Kill workers that are over a limit and did not notice."""
+        """Kill workers that exceed a limit and did not end themselves."""
         for key in (*self._workers, *self._found_running):
             error = None
             if time.time() - self.store.job(key)["started"] > self.limits.timeout + _GRACE:
@@ -212,8 +212,8 @@ class Jobs:
                 self._signal(key, self._workers.get(key), signal.SIGKILL)
 
     def _is_stuck(self, key: str) -> bool:
-        """Whether a worker is silent and at its limit of memory: without any, Python may not even
-        be able to raise an error."""
+        """Whether a worker has stopped writing its state at its memory limit, where Python may not
+        even be able to raise an error."""
         folder = self.store.job_folder(key)
         try:
             silent = time.time() - (folder / "status.json").stat().st_mtime
@@ -233,7 +233,7 @@ class Jobs:
         return is_alive(self.store.job_folder(key)) if worker is None else worker.poll() is None
 
     def _signal(self, key: str, worker: subprocess.Popen[bytes] | None, number: int) -> None:
-        """Signal a worker and what it started: they are a session of their own."""
+        """Signal a worker and the processes that it started: they are one session."""
         if not self._is_running(key, worker):
             return
         pid = pid_of(self.store.job_folder(key)) if worker is None else worker.pid
@@ -242,14 +242,14 @@ class Jobs:
                 os.killpg(pid, number)
 
     def _record_end(self, key: str, reason: str | None) -> None:
-        """Note how a worker ended. reason: why, if it did not say; None if nobody looked."""
+        """Record how a worker ended. reason: if it wrote no outcome; None if unknown."""
         if self.store.job(key)["state"] == "cancelled" or self._record_outcome(key):
             return
         state = "interrupted" if reason is None else "failed"
         self.store.change_job(key, state=state, error=reason or _INTERRUPTED)
 
     def _record_outcome(self, key: str) -> bool:
-        """Note how a worker ended, if it said so."""
+        """Record how a worker ended, if it wrote an outcome."""
         folder = self.store.job_folder(key)
         try:
             outcome = json.loads((folder / "outcome.json").read_text())
@@ -291,7 +291,7 @@ def _reason_of_end(code: int, log: str) -> str:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether the worker of a folder lives: it holds a lock until it ends, however it ends."""
+    """Whether the worker of a folder is running: it holds a lock until it ends."""
     if fcntl is None:
         return False
     try:

@@ -12,7 +12,7 @@ from .arrays import Arrays
 def judged(marks: dict[str, list[int]], arrays: Arrays, threshold: float) -> dict[str, Any]:
     """Precision and recall on the marked rows that have a score; None where nothing is counted.
 
-    They say nothing about rows that nobody marked, and nothing is fitted to them.
+    They do not cover other rows, and nothing is fitted to them.
     """
     rows, scores = np.asarray(arrays.read("rows")), np.asarray(arrays.read("scores"))
     order = np.argsort(rows, kind="stable")

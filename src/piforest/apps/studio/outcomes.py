@@ -1,4 +1,4 @@
-"""The results of jobs: what a page shows, explains and takes away."""
+"""The results of jobs: what a page shows, explains and downloads."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .running import parsed
 from .scripts import comparison_script, script_of
 from .store import Store
 
-# A file of many rows takes longer than a look at a few.
+# A file of many rows takes longer than other requests.
 _PATIENCE = 600.0
 
 
 class Results:
-    """The results of the jobs of a store. code: may functions of jobs run?"""
+    """The results of the jobs of a store. code: whether functions of jobs may run."""
 
     def __init__(self, store: Store, helpers: Helpers, code: bool) -> None:
         self.store, self.helpers, self.code = store, helpers, code
@@ -73,7 +73,7 @@ class Results:
         return found
 
     def file(self, key: str, name: str, threshold: float | None) -> Path:
-        """A file to take away."""
+        """The path of a file for download."""
         job = self.finished(key)
         self.store.check_space()
         made = self.helpers.ask(
@@ -102,7 +102,7 @@ class Results:
         return script_of(parsed(spec["argv"]), inputs, command, threshold)
 
     def spec(self, job: dict[str, Any]) -> dict[str, Any]:
-        """What the worker of a job was given."""
+        """The input of the worker of a job."""
         folder = self.store.job_folder(job["id"])
         spec: dict[str, Any] = json.loads((folder / "job.json").read_text())
         return spec

@@ -10,10 +10,10 @@ import numpy as np
 from ...io.atomic import atomic_write
 from ...report.images import Pixels, jpeg_writer, png, shrunk
 
-# The longer side of a copy, and keypoints that are shown; of more, evenly many of all.
+# The longer side of a copy, and the number of keypoints that are shown, evenly spaced.
 _LONGEST, _KEYPOINTS = 1600, 2000
 _QUALITY = 88
-# The sides of a map: few tables have so many columns and so few rows for each.
+# The sides of a map: few tables have this many columns and this few rows for each.
 _LEAST_SIDE, _MOST_RATIO = 32, 4
 
 

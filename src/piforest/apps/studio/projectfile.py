@@ -1,7 +1,7 @@
 """A project as one file, a zip archive, and back.
 
-A file may come from a stranger: names, counts and sizes are checked before anything is unpacked,
-commands are composed again from checked settings, and code in it is left out.
+Files are not trusted: names, counts and sizes are checked before anything is unpacked, commands are
+composed again from checked settings, and code is dropped.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .studio import Studio
 
 _FORMAT = 1
 _MOST_ENTRIES, _MOST_JSON = 20_000, 64_000_000
-# A compressed file may hold so many times its size; more is made to fill disks.
+# The largest ratio of the content to the compressed size: more may be meant to fill disks.
 _MOST_GROWTH = 200
 _PART = 2**20
-# What a job keeps: nothing else is written or read.
+# The files of a job; no others are written or read.
 _KEPT = re.compile(r"result\.json|scores\.npy|arrays/(index\.json|\d{1,5}\.(npy|json))|run/[^/]+")
 _ENTRY = re.compile(r"(project\.json)|sources/(\d{1,3})/([^/]+)|jobs/(\d{1,4})/(.+)")
 # Results of commands in windows; other files of a run are made again.
@@ -70,7 +70,7 @@ class _Project(BaseModel):
 
 
 def write_file(studio: Studio, key: str) -> Path:
-    """Write a project with its files and finished jobs to one archive; its path."""
+    """Write a project with its files and finished jobs to one archive, and return its path."""
     project = studio.store.project(key)
     done = [each for each in project["jobs"] if each["state"] == "done"]
     places = {each["id"]: k for k, each in enumerate(done)}
@@ -107,7 +107,7 @@ def write_file(studio: Studio, key: str) -> Path:
 def _about(
     studio: Studio, job: dict[str, Any], places: dict[str, int], files: dict[str, int]
 ) -> dict[str, Any]:
-    """A job, with numbers in place of the keys of this store."""
+    """A job, with indices in place of the keys of this store."""
     settings = dict(job["settings"])
     spec = studio.results.spec(job)
     other = spec.get("other_id") or settings.pop("job", None)
@@ -132,7 +132,7 @@ def _results(folder: Path) -> Iterator[Path]:
 
 
 def open_file(studio: Studio, source: str) -> str:
-    """Make a project of an uploaded project file; its key."""
+    """Create a project from an uploaded project file, and return its key."""
     found = studio.store.source(source)
     if found["kind"] != "project":
         raise Refused(422, f"{found['name']} is no project file, NAME{PROJECT_ENDING}.")
@@ -146,7 +146,7 @@ def open_file(studio: Studio, source: str) -> str:
 
 
 class _Opening:
-    """One archive on its way into the store."""
+    """Adds the content of an archive to the store."""
 
     def __init__(self, studio: Studio, archive: zipfile.ZipFile, name: str) -> None:
         self.studio, self.store, self.archive, self.name = studio, studio.store, archive, name
@@ -242,7 +242,7 @@ class _Opening:
         self._unpack(entry, target)
 
     def _unpack(self, entry: str, target: Path) -> None:
-        """Write an entry to a file; what it really holds is counted, not what it claims."""
+        """Write an entry to a file; its actual size is counted, not the one in its header."""
         with self._open(entry) as packed, open(target, "xb") as file:
             while part := packed.read(_PART):
                 self._count(len(part))
@@ -268,6 +268,6 @@ class _Opening:
 
 
 def _without_code(settings: Settings) -> dict[str, Any]:
-    """The settings of a stranger: functions in Python are never taken from a file."""
+    """The settings of a file without functions in Python, which are not trusted."""
     return {name: value for name, value in as_json(settings).items()
             if name not in ("code", "job", "source")}  # fmt: skip

@@ -44,7 +44,7 @@ def proposals_result(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any
         "proposals": rows,
         "found": proposals.found,
         "taken_for": proposals.kind,
-        # Of matches, the families of motions are the candidates: nothing was guessed.
+        # For matches, the candidates are the families of motions.
         "reason": "" if "suggest" in recorded.found["args"] else proposals.reason,
         "points": points.names,
         "total": len(points.X),

@@ -15,9 +15,9 @@ from .running import RecordingOutput
 from .script_inputs import script_inputs
 from .worker import write_json
 
-# Rows of a view; of more, half the most anomalous ones and half others, by seed.
+# At most this many rows are shown: half the most anomalous ones, half a random sample.
 MOST_ROWS = 1_000_000
-# The scores of all rows, for the files to take away.
+# The scores of all rows, for downloads.
 ALL_SCORES = "scores.npy"
 
 

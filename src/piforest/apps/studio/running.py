@@ -1,4 +1,4 @@
-"""Runs a command of `piforest` in this process and keeps what it found."""
+"""Runs a command of `piforest` in this process and records its results."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def execute(
     place: Path,
     prepare: Callable[[argparse.Namespace], None] = lambda args: None,
 ) -> tuple[RecordingOutput | None, str | None]:
-    """Run a command in a folder; what it kept, and the error in words or None.
+    """Run a command in a folder; return its recorded output, and the error message or None.
 
     prepare: changes the parsed options, such as the detector to take in place of a fit.
     """
@@ -80,7 +80,7 @@ def execute(
     try:
         with redirect_stderr(said):
             code = cli.main(argv, make)
-    except SystemExit as end:  # argparse does not know an option, or its value
+    except SystemExit as end:  # argparse rejects an option or its value
         code = int(end.code or 0) if isinstance(end.code, (int, type(None))) else 2
     recorded = made[0] if made else None
     return recorded, None if code == 0 else said.error()
@@ -108,7 +108,7 @@ class _Tee(io.TextIOBase):
         self.log.flush()
 
     def error(self) -> str:
-        """The last line, without the name of the program."""
+        """The last line of the log, without the name of the program."""
         lines = [line for line in self.last.splitlines() if line.strip()]
         text = lines[-1] if lines else "the command failed without a word."
         _, mark, rest = text.partition("error: ")

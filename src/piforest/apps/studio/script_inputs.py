@@ -1,4 +1,4 @@
-"""What only a run knows, and its Python script needs: the columns, the families. In the worker."""
+"""The results of a run that its Python script needs: columns and families. Runs in the worker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FamilyInput(BaseModel):
 
 
 class ScriptInputs(BaseModel):
-    """What `script_inputs` gives, checked: it becomes part of a script, so names must be names."""
+    """The checked result of `script_inputs`: it becomes code, so names must be names."""
 
     model_config = ConfigDict(extra="forbid")
 

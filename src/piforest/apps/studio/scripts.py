@@ -1,7 +1,7 @@
-"""From a command that has run to Python that does the same, bit for bit.
+"""A Python script that repeats a command, bit for bit.
 
-Each command has a function that yields the lines of its script; parts that several commands have in
-common are functions too. args.threshold is that of the slider, if it was moved.
+Each command has a function that yields the lines of its script; shared parts are functions, too.
+args.threshold is that of the slider, if it was moved.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def script_of(
 
 
 def _imports(body: str) -> str:
-    """NumPy, to go on from, and the names that the code of a script uses."""
+    """NumPy, for the code that users add, and the names that the script uses."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     names = defaultdict(list)
     for name, module in _MODULES.items():
@@ -58,7 +58,7 @@ def _quoted(text: str) -> str:
 
 
 def comparison_script(detection: str, seed: int) -> str:
-    """The script of a comparison: the one of the detection, and scikit-learn beside it."""
+    """The script of a comparison: that of the detection, then the methods of scikit-learn."""
     return detection + "\n".join([
         "",
         "# The same rows by other methods; larger is more anomalous.",

@@ -1,4 +1,4 @@
-"""What a page may ask for: the bodies of requests, checked."""
+"""The bodies of requests, checked."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class ProjectChange(_Body):
 
 
 class Marks(_Body):
-    """Rows, by their numbers in the file, that are surely normal or surely anomalous."""
+    """Rows, by their numbers in the file, that are known to be normal or anomalous."""
 
     normal: Annotated[list[Row], Field(max_length=_MOST_MARKS)] = []
     anomalous: Annotated[list[Row], Field(max_length=_MOST_MARKS)] = []
@@ -146,7 +146,7 @@ class ExampleBody(_Body):
 
 
 def check_code(source: str) -> None:
-    """Raise if the text of a family defines not what is needed; nothing of it is run."""
+    """Raise an error if the code of a family lacks a definition; the code is not run."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:

@@ -275,5 +275,5 @@ class Studio:
 
 
 def public_source(source: dict[str, Any]) -> dict[str, Any]:
-    """A source as a page sees it: where an upload lies is nobody's business."""
+    """A source as a page shows it, without the path of an upload."""
     return {name: source[name] for name in ("id", "name", "kind", "bytes", "origin")}

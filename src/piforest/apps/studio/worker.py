@@ -5,10 +5,10 @@ The folder of a job:
     job.json      the command and its limits; written by the server
     lock          locked while this process lives, with its number
     status.json   the stage, the share done, memory; written a few times a second
-    outcome.json  how it ended; written last, at once
-    log.txt       what the command printed
+    outcome.json  how it ended; written last, atomically
+    log.txt       the output of the command
     run/          the current folder of the command: links to its inputs, its model
-    result.json, arrays/   what a page shows
+    result.json, arrays/   the result that a page shows
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ try:
 except ImportError:  # Windows
     fcntl = resource = None
 
-# Seconds between two looks at time and memory.
+# Seconds between two checks of time and memory.
 _PERIOD = 0.2
 # Files of a job: no single one may be larger.
 _MOST_FILE = 20 * 2**30
@@ -45,7 +45,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def memory_mb() -> float:
-    """Memory of this process in use, in MB; 0 where the system does not tell."""
+    """Memory of this process in use, in MB; 0 if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -54,7 +54,7 @@ def memory_mb() -> float:
 
 
 def limit_memory(most_mb: float) -> None:
-    """Let the system refuse memory beyond a limit: an error of the command, not of the machine."""
+    """Limit the memory of this process, so that the command fails and not the machine."""
     if resource is None or not sys.platform.startswith("linux"):
         return
     most = int(most_mb * 1e6)
@@ -64,7 +64,7 @@ def limit_memory(most_mb: float) -> None:
 
 
 class _Status:
-    """The state of the job, written to a file for whoever looks."""
+    """The state of the job, written to a file."""
 
     def __init__(self, folder: Path, timeout: float) -> None:
         self.folder, self.timeout = folder, timeout
@@ -112,7 +112,7 @@ def memory_limit(most_mb: float) -> str:
 
 
 def data_mb(pid: int) -> float:
-    """Memory of a process that its limit counts, in MB; 0 where the system does not tell."""
+    """Memory of a process that its limit counts, in MB; 0 if unknown."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmData")) / 976.5625
@@ -150,7 +150,7 @@ def run(folder: Path) -> int:
 
 
 def work(folder: Path, spec: dict[str, Any], warnings: list[str]) -> str | None:
-    """Run the command, and write what a page shows; the error in words, or None."""
+    """Run the command and write its result; return the error message, or None."""
     from . import comparing, running
 
     if spec["kind"] == "compare":
