@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._colours import colours_by_score
 from ._input import Points
@@ -13,6 +13,10 @@ from ._output import Output
 from ._plots import draw_cloud
 from ._summary import anomalies_line, diagnosis_of, say_diagnosis
 from ._windows import sides, window_summary
+
+if TYPE_CHECKING:
+    from ...estimators import LocalPreferenceIsolationForest
+    from ...protocols import Floats
 
 # Options that speak of the structures of one global detector, and their values if not given.
 _GLOBAL: dict[str, Any] = {
@@ -84,7 +88,9 @@ def run_local(args: argparse.Namespace, output: Output, points: Points) -> None:
     output.finish(summary, written)
 
 
-def _summary(points: Points, detector: Any, scores: Any, seconds: float) -> dict[str, Any]:
+def _summary(
+    points: Points, detector: LocalPreferenceIsolationForest, scores: Floats, seconds: float
+) -> dict[str, Any]:
     return {
         **points.about(),
         "points": len(points.X),
@@ -111,7 +117,7 @@ def _print(output: Output, summary: dict[str, Any]) -> None:
 
 
 def write_found(
-    args: argparse.Namespace, points: Points, scores: Any, threshold: float
+    args: argparse.Namespace, points: Points, scores: Floats, threshold: float
 ) -> dict[str, str]:
     from ...io.tables import with_scores, write_table
 

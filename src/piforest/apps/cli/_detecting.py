@@ -26,8 +26,12 @@ from ._summary import print_summary, rows_as_json, summarize, with_pieces
 from ._writing import dry_run_write, write_outputs
 
 if TYPE_CHECKING:
+    from ...estimators import PreferenceIsolationForest
     from ...io.tables import Table
     from ...proposals import Proposals
+    from ...protocols import Floats, Ints, ModelFamily
+    from ...structures.assignment import Assignment
+    from ...typing import SamplerLike
 
 _DEFAULTS = {"auto": "the one that the rows suggest, see `piforest suggest`"}
 
@@ -90,7 +94,7 @@ def _check_thresholds(args: argparse.Namespace) -> None:
         raise UsageError(f"{' and '.join(given)} both choose the threshold: give one.")
 
 
-def families_from(args: argparse.Namespace) -> list[Any]:
+def families_from(args: argparse.Namespace) -> list[ModelFamily]:
     """The families of --family, each with the --option values that it has; none for auto."""
     _check_thresholds(args)
     from dataclasses import fields
@@ -128,8 +132,11 @@ def families_from(args: argparse.Namespace) -> list[Any]:
 
 
 def detector_from(
-    args: argparse.Namespace, families: Sequence[Any], output: Output, sampler: Any = "mixed"
-) -> Any:
+    args: argparse.Namespace,
+    families: Sequence[ModelFamily],
+    output: Output,
+    sampler: SamplerLike = "mixed",
+) -> PreferenceIsolationForest:
     """A detector with the given options, not fitted."""
     from ...estimators import PreferenceIsolationForest
 
@@ -151,11 +158,11 @@ def detector_from(
 
 def fit_points(
     args: argparse.Namespace,
-    families: Sequence[Any],
+    families: Sequence[ModelFamily],
     output: Output,
     points: Points,
     proposals: Proposals | None = None,
-) -> Any:
+) -> PreferenceIsolationForest:
     """A detector with the given options, fitted to the points; proposals: the comparison that chose
     the families, if none were given.
 
@@ -163,9 +170,11 @@ def fit_points(
     and the scores into args.known_scores.
     """
     if getattr(args, "fitted", None) is not None:
-        return args.fitted if args.threshold is None else args.fitted.set_threshold(args.threshold)
+        fitted: PreferenceIsolationForest = args.fitted
+        return fitted if args.threshold is None else fitted.set_threshold(args.threshold)
     rows = slice(None) if points.fitted is None else points.fitted
-    sampler, columns = "mixed", {}
+    sampler: SamplerLike = "mixed"
+    columns: dict[str, Any] = {}
     if points.quality is not None:
         sampler, columns = "weighted", {"quality": points.quality[rows]}
     elif points.groups is not None:
@@ -179,17 +188,17 @@ def fit_points(
 class Detection(NamedTuple):
     """A fitted detector, its scores and its summary."""
 
-    detector: Any
-    scores: Any
+    detector: PreferenceIsolationForest
+    scores: Floats
     """(n,) of the training points"""
     summary: dict[str, Any]
     """as in JSON"""
-    numbers: Any
+    numbers: Ints
     """(n,) row numbers in the file"""
     shown: Mapping[str, Any]
     """columns (n,) to show of a row"""
-    assigned: Any
-    """the structure of each point and the distance to it, an `Assignment`"""
+    assigned: Assignment
+    """the structure of each point and the distance to it"""
 
     def rows(self) -> list[dict[str, Any]]:
         """All rows, as in JSON."""
@@ -201,7 +210,7 @@ class Detection(NamedTuple):
 def detect_and_write(
     args: argparse.Namespace,
     output: Output,
-    families: Sequence[Any],
+    families: Sequence[ModelFamily],
     points: Points,
     *,
     heading: str,
@@ -252,7 +261,7 @@ def detect_and_write(
 def _detect(
     args: argparse.Namespace,
     output: Output,
-    families: Sequence[Any],
+    families: Sequence[ModelFamily],
     points: Points,
     shown: Mapping[str, Any],
     proposals: Proposals | None,

@@ -14,7 +14,7 @@ from ._output import Output
 
 if TYPE_CHECKING:
     from ...io.tables import Table
-    from ...protocols import Bools, Floats, Ints
+    from ...protocols import Bools, Floats, Ints, ModelFamily
 
 
 # Options of formats.
@@ -37,15 +37,15 @@ class Points(NamedTuple):
     """(n,) their row numbers in the file, from 1"""
     scored: Bools
     """(rows of the table,) whether a row lacks no number"""
-    families: Sequence[Any] = ()
+    families: Sequence[ModelFamily] = ()
     """the families, with the number of the column that is their target"""
     left_out: dict[str, str] | None = None
     """the other columns with the reason, unless the columns were given"""
-    groups: Any = None
+    groups: Ints | None = None
     """(n,) the group of each point, for samples within a group"""
-    quality: Any = None
+    quality: Floats | None = None
     """(n,) how much to trust each point, for samples in proportion to it"""
-    fitted: Any = None
+    fitted: Ints | None = None
     """the points that the detector is fitted to; None for all"""
 
     def complete(self) -> Table:
@@ -135,7 +135,7 @@ def read_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def read_points(
     args: argparse.Namespace,
-    families: Sequence[Any],
+    families: Sequence[ModelFamily],
     columns: list[str] | None,
     to_fit: bool = True,
     prepare: Callable[[Table], tuple[Table, list[str] | None]] | None = None,
@@ -186,23 +186,26 @@ def numbers_of(table: Table, args: argparse.Namespace) -> Table:
     return table if args.dates is None else dates_as_numbers(table, args.dates)
 
 
-def _target_name(args: argparse.Namespace, families: Sequence[Any]) -> str | None:
+def _target_name(args: argparse.Namespace, families: Sequence[ModelFamily]) -> str | None:
     """The name of --option target=NAME; None if there is none, or it is a number."""
     name = dict(getattr(args, "option", ())).get("target")
     has_target = any(hasattr(each, "target") for each in families)
     return name if isinstance(name, str) and has_target else None
 
 
-def _with_target(families: Sequence[Any], picked: list[str], target: str | None) -> list[Any]:
+def _with_target(
+    families: Sequence[ModelFamily], picked: list[str], target: str | None
+) -> list[ModelFamily]:
     """The families with the number of the target's column."""
     if target is None:
         return list(families)
     at = picked.index(target)
-    return [replace(each, target=at) if hasattr(each, "target") else each for each in families]
+    found: list[Any] = list(families)
+    return [replace(each, target=at) if hasattr(each, "target") else each for each in found]
 
 
 def _pick(
-    table: Table, families: Sequence[Any], args: argparse.Namespace, target: str | None
+    table: Table, families: Sequence[ModelFamily], args: argparse.Namespace, target: str | None
 ) -> list[str]:
     """The columns that suit the families."""
     from ...io.tables import pick_columns
@@ -216,7 +219,7 @@ def _pick(
     return pick_columns(used, None, families, target)
 
 
-def _groups(table: Table, name: str | None) -> Any:
+def _groups(table: Table, name: str | None) -> Ints | None:
     """(n,) numbers of the groups of a column; a missing value is a group too."""
     import numpy as np
 

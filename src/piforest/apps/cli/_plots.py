@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from ...estimators import PreferenceIsolationForest
+    from ...protocols import Floats
 
 _DPI = 150
 # A figure of a cloud shows at most this many points; more would overlap.
@@ -15,7 +19,7 @@ _MAX_POINTS = 100_000
 class _Projection(NamedTuple):
     """The coordinates of rows that are drawn."""
 
-    X: Any
+    X: Floats
     """(n, 2) or (n, 3): points; (n, 4) or (n, 6): lines"""
     labels: list[str]
     """of the axes"""
@@ -43,7 +47,9 @@ def pyplot_for(path: Path) -> Iterator[tuple[Any, Callable[[Any], None]]]:
         plt.close("all")
 
 
-def draw_detected(path: Path, detector: Any, X: Any, scores: Any, names: Sequence[str]) -> None:
+def draw_detected(
+    path: Path, detector: PreferenceIsolationForest, X: Floats, scores: Floats, names: Sequence[str]
+) -> None:
     """Draw the scores, and beside them the structures; or the threshold, if the rows have too
     many columns to draw structures."""
     from ... import plots
@@ -54,7 +60,7 @@ def draw_detected(path: Path, detector: Any, X: Any, scores: Any, names: Sequenc
     with pyplot_for(path) as (plt, save):
         figure = plt.figure(figsize=(11.5, 5.2), layout="constrained")
         left = figure.add_subplot(1, 2, 1, **in_3d)
-        options = {"threshold": detector.threshold_, "labels": shown.labels}
+        options: dict[str, Any] = {"threshold": detector.threshold_, "labels": shown.labels}
         plots.plot_scores(shown.X, scores, left, title="anomaly scores", **options)
         _orient(left, shown)
         if shown.columns is None:
@@ -69,7 +75,7 @@ def draw_detected(path: Path, detector: Any, X: Any, scores: Any, names: Sequenc
 
 
 def draw_matches(
-    path: Path, images: Any, X: Any, scores: Any, threshold: float, motions: Any
+    path: Path, images: Any, X: Floats, scores: Floats, threshold: float, motions: Any
 ) -> None:
     """Draw both images side by side with their matches, by motion if there are any."""
     from ... import plots
@@ -82,7 +88,7 @@ def draw_matches(
         save(ax.figure)
 
 
-def draw_cloud(path: Path, X: Any, scores: Any, threshold: float) -> None:
+def draw_cloud(path: Path, X: Floats, scores: Floats, threshold: float) -> None:
     """Draw a cloud (n, 3) by its scores from two sides; a sample of it if it is large."""
     import numpy as np
 
@@ -105,7 +111,12 @@ def draw_cloud(path: Path, X: Any, scores: Any, threshold: float) -> None:
 
 
 def draw_explanation(
-    path: Path, detector: Any, X: Any, at: int, row: int, names: Sequence[str]
+    path: Path,
+    detector: PreferenceIsolationForest,
+    X: Floats,
+    at: int,
+    row: int,
+    names: Sequence[str],
 ) -> None:
     """Draw row `at` of X, number `row` of the file, with its nearest structures."""
     from ... import plots
@@ -122,7 +133,7 @@ def draw_explanation(
         save(ax.figure)
 
 
-def _projection(detector: Any, X: Any, names: list[str]) -> _Projection:
+def _projection(detector: PreferenceIsolationForest, X: Floats, names: list[str]) -> _Projection:
     """What can be drawn of rows, by the row layout of their family."""
     from ...families import layout_of
 
@@ -142,13 +153,13 @@ def _projection(detector: Any, X: Any, names: list[str]) -> _Projection:
     return _Projection(_principal_components(X), ["first principal component", "second"], (0, 1))
 
 
-def _principal_components(X: Any) -> Any:
+def _principal_components(X: Floats) -> Floats:
     """(n, 2) coordinates of X (n, d) along its first two principal axes."""
     import numpy as np
 
     centred = X - X.mean(axis=0)
     _, _, directions = np.linalg.svd(centred[:: max(1, len(X) // 5000)], full_matrices=False)
-    return centred @ directions[:2].T
+    return np.asarray(centred @ directions[:2].T)
 
 
 def _orient(ax: Any, shown: _Projection) -> None:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._numbers import readable
 from ._output import NOTHING_FLAGGED, Output
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ...estimators import LocalPreferenceIsolationForest, PreferenceIsolationForest
+    from ...protocols import Bools, Floats, Ints
+    from ...structures.assignment import Assignment
+    from ...structures.pieces import Pieces
 
 _TOP = 10
 _NAMED = 10
@@ -23,13 +31,13 @@ _SOURCES = {
 
 
 def summarize(
-    detector: Any,
-    scores: Any,
-    rows: Any,
+    detector: PreferenceIsolationForest,
+    scores: Floats,
+    rows: Ints,
     seconds: float,
     values: Mapping[str, Any],
     n_fitted: int,
-    assigned: Any,
+    assigned: Assignment,
 ) -> dict[str, Any]:
     """The result, as in JSON. rows (n,): row numbers in the file; values: columns (n,) to show of
     the most anomalous rows; n_fitted: the number of points that the detector is fitted to;
@@ -64,7 +72,9 @@ def summarize(
     }
 
 
-def diagnosis_of(detector: Any) -> list[dict[str, str]]:
+def diagnosis_of(
+    detector: PreferenceIsolationForest | LocalPreferenceIsolationForest,
+) -> list[dict[str, str]]:
     """The diagnosis, as in JSON."""
     from dataclasses import asdict
 
@@ -90,11 +100,11 @@ def anomalies_line(flagged: int, n: int, threshold: float, source: str) -> str:
 
 def rows_as_json(
     order: Iterable[int],
-    rows: Any,
-    scores: Any,
-    flagged: Any,
+    rows: Ints,
+    scores: Floats,
+    flagged: Bools,
     values: Mapping[str, Any],
-    assigned: Any,
+    assigned: Assignment,
 ) -> list[dict[str, Any]]:
     """Rows with score, structure and values, as in JSON. order: their positions."""
     return [
@@ -173,7 +183,7 @@ def _rounded(value: Any) -> Any:
     return value
 
 
-def digits(values: Any) -> int:
+def digits(values: ArrayLike) -> int:
     """Significant digits that distinguish these numbers: six of those that differ, and at least
     all before the decimal point."""
     import numpy as np
@@ -207,7 +217,7 @@ def to_json(value: Any) -> Any:
     return value if isinstance(value, (int, str, bool)) else str(value)
 
 
-def with_pieces(structures: list[dict[str, Any]], pieces: Any) -> list[dict[str, Any]]:
+def with_pieces(structures: list[dict[str, Any]], pieces: Pieces) -> list[dict[str, Any]]:
     """The structures, each with its pieces."""
     parts: list[list[dict[str, Any]]] = [[] for _ in structures]
     for number, (piece, parent) in enumerate(zip(pieces.structures, pieces.parents)):
