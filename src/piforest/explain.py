@@ -88,8 +88,8 @@ class Explanation:
         return self.text
 
 
-class Sureness(NamedTuple):
-    """How sure the labels of n rows are."""
+class Certainty(NamedTuple):
+    """How certain the labels of n rows are."""
 
     stability: Floats
     p_values: Floats | None = None
@@ -114,7 +114,7 @@ def flagged_again(lengths: Floats, normaliser: float, threshold: float, stream: 
 def explanations(
     X: Floats,
     scores: Floats,
-    sureness: Sureness,
+    certainty: Certainty,
     threshold: float,
     structures: list[Structure],
     members: Sequence[Floats] | None = None,
@@ -136,13 +136,13 @@ def explanations(
             )
             for k in order
         ]
-        p, probability, chance = (None if each is None else float(each[i]) for each in sureness[1:])
+        p, probability, chance = (None if each is None else float(each[i]) for each in certainty[1:])
         score = float(scores[i])
         off = bool(nearest) and nearest[0].sigmas > 1
         changes = column_changes(structures[order[0]], X[i]) if off else []
         found = Explanation(
             score, threshold, p, score > threshold, nearest, "",
-            float(sureness.stability[i]), probability, chance, changes,
+            float(certainty.stability[i]), probability, chance, changes,
         )  # fmt: skip
         if members is not None and found.anomalous and _is_on(found):
             k = int(order[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._random import Stream
 from ..engines import Backend
-from ..explain import Explanation, Sureness, explanations, flagged_again
+from ..explain import Explanation, Certainty, explanations, flagged_again
 from ..findings import Findings
 from ..fitted import FittedForest
 from ..labels import votes as labels
@@ -22,11 +22,11 @@ def explain_rows(
         threshold,
         Stream(fitted.key).child("stability"),
     )
-    sureness = Sureness(stability)
+    certainty = Certainty(stability)
     if fitted.has_null:
         calibration = findings.calibration(backend)
         probability = calibration.probability(scores) if structures else None
         chance = labels.chance_p_values(scores, findings.null_scores(backend))
-        sureness = Sureness(stability, calibration.p_values(scores), probability, chance)
+        certainty = Certainty(stability, calibration.p_values(scores), probability, chance)
     members = findings.member_rows(backend)
-    return explanations(rows, scores, sureness, threshold, structures, members)
+    return explanations(rows, scores, certainty, threshold, structures, members)

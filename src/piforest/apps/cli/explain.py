@@ -72,7 +72,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     output.say(str(reason))
     found = detector.structures_
     nearest = [{**found[each.structure].as_dict(), **asdict(each)} for each in reason.nearest]
-    _print_sureness(output, reason)
+    _print_certainty(output, reason)
     _print_nearest(output, nearest)
     _print_changes(output, reason.changes, points.X[at], points.names)
     diagnosis = diagnosis_of(detector)
@@ -153,7 +153,7 @@ def _format_values(values: dict[str, float], X: Any) -> str:
     return ", ".join(f"{name} = {value:.{digits(column)}g}" for (name, value), column in shown)
 
 
-def _print_sureness(output: Output, reason: Any) -> None:
+def _print_certainty(output: Output, reason: Any) -> None:
     output.say()
     if reason.probability is not None:
         output.say(f"probability {reason.probability:.3g} that it is an anomaly")
