@@ -136,7 +136,9 @@ def explanations(
             )
             for k in order
         ]
-        p, probability, chance = (None if each is None else float(each[i]) for each in certainty[1:])
+        p, probability, chance = (
+            None if each is None else float(each[i]) for each in certainty[1:]
+        )
         score = float(scores[i])
         off = bool(nearest) and nearest[0].sigmas > 1
         changes = column_changes(structures[order[0]], X[i]) if off else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._random import Stream
 from ..engines import Backend
-from ..explain import Explanation, Certainty, explanations, flagged_again
+from ..explain import Certainty, Explanation, explanations, flagged_again
 from ..findings import Findings
 from ..fitted import FittedForest
 from ..labels import votes as labels
