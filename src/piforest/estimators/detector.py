@@ -16,7 +16,7 @@ from ..forest import HashedForest, PooledForest
 from ..protocols import Floats
 from ..typing import RowsLike
 from .model_files import ModelFileMethods
-from .ranking import RankingScore
+from .ranking import RankingScore, ScoreMethods
 from .thresholds import ThresholdMethods
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MAPPED_ROWS = 65_536
 
 
-class Detector(RankingScore, ThresholdMethods, ModelFileMethods):
+class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
     """Base of the detectors. A subclass implements validation and `fit`."""
 
     @property
@@ -135,32 +135,6 @@ class Detector(RankingScore, ThresholdMethods, ModelFileMethods):
                 f"{type(blocks).__name__}; anomaly_score takes that."
             )
         return (self.anomaly_score(block) for block in blocks)
-
-    def score_samples(self, X: RowsLike) -> Floats:
-        """The negative of `anomaly_score`, as in scikit-learn: low = anomalous.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self._map_scores(X, "score_samples", _negated)
-
-    def decision_function(self, X: RowsLike) -> Floats:
-        """`score_samples(X) - offset_`: negative for anomalies.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self._map_scores(X, "decision_function", _decision)
 
     def predict(self, X: RowsLike) -> NDArray[np.int64]:
         """Label rows.
@@ -290,14 +264,6 @@ class Detector(RankingScore, ThresholdMethods, ModelFileMethods):
         )
 
 
-def _negated(scores: Any, threshold: float) -> Any:
-    return -scores
-
-
-def _decision(scores: Any, threshold: float) -> Any:
-    return -scores + threshold
-
-
 def _labels(scores: Any, threshold: float) -> Any:
     """-1 and +1 for arrays, tensors and series."""
-    return 1 - 2 * (_decision(scores, threshold) < 0)
+    return 1 - 2 * (scores > threshold)

@@ -1,7 +1,8 @@
-"""`score` of detectors: how well they rank labelled rows."""
+"""Methods of detectors that follow from the scores of rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,41 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import column_or_1d
 
 from .._tensors import to_numpy
+from ..protocols import Floats
 from ..typing import RowsLike
+
+
+class ScoreMethods:
+    """Mixin of detectors: the scores with the signs of scikit-learn."""
+
+    # (X, name of the result, function of the scores and the threshold): its values for the rows.
+    _map_scores: Callable[..., Floats]
+
+    def score_samples(self, X: RowsLike) -> Floats:
+        """The negative of `anomaly_score`, as in scikit-learn: low = anomalous.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self._map_scores(X, "score_samples", negated)
+
+    def decision_function(self, X: RowsLike) -> Floats:
+        """`score_samples(X) - offset_`: negative for anomalies.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return self._map_scores(X, "decision_function", decision)
 
 
 class RankingScore:
@@ -49,3 +84,13 @@ class RankingScore:
             )
         scores = np.asarray(to_numpy(detector.score_samples(X)))
         return float(roc_auc_score(normal, scores, sample_weight=sample_weight))
+
+
+def negated(scores: Any, threshold: float) -> Any:
+    """`score_samples`, for arrays, tensors and series."""
+    return -scores
+
+
+def decision(scores: Any, threshold: float) -> Any:
+    """`decision_function`, for arrays, tensors and series."""
+    return -scores + threshold

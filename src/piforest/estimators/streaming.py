@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal, Self, overload
@@ -36,6 +37,7 @@ from ..typing import (
     SamplerLike,
     SigmaLike,
 )
+from .ranking import ScoreMethods
 
 __all__ = ["StreamingPreferenceIsolationForest"]
 
@@ -43,7 +45,7 @@ __all__ = ["StreamingPreferenceIsolationForest"]
 _CHECKED_ROWS = 100
 
 
-class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class StreamingPreferenceIsolationForest(ScoreMethods, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Detect rows of a stream that fit no structure of a family, while structures change.
 
     The detector keeps a window of the last rows. After every tenth of the window it renews what it
@@ -246,34 +248,6 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
         rows, cells = self._checked(X, reset=False), self.stream_.cells
         return np.full(len(rows), np.nan) if cells is None else cells.scores(rows)
 
-    def score_samples(self, X: RowsLike) -> Floats:
-        """The negative of `anomaly_score`, as scikit-learn defines it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Rows like those of the stream.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return -self.anomaly_score(X)
-
-    def decision_function(self, X: RowsLike) -> Floats:
-        """`score_samples` minus `offset_`: negative for anomalies.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Rows like those of the stream.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return self.score_samples(X) - self.offset_
-
     def predict(self, X: RowsLike) -> NDArray[np.int64]:
         """Which rows are anomalies now, without learning them.
 
@@ -384,6 +358,9 @@ class StreamingPreferenceIsolationForest(OutlierMixin, BaseEstimator):  # type: 
         names = getattr(self, "feature_names_in_", None)
         usual = column_names(structure.family, self.n_features_in_)
         return replace(structure, names=usual if names is None else tuple(map(str, names)))
+
+    def _map_scores(self, X: RowsLike, name: str, function: Callable[..., Floats]) -> Floats:
+        return function(self.anomaly_score(X), threshold=self.threshold_)
 
     def _stream(self) -> StreamDetector:
         check_is_fitted(self, "stream_")
