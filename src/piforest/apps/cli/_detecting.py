@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -207,55 +208,57 @@ class Detection(NamedTuple):
         return rows_as_json(order, self.numbers, self.scores, flagged, self.shown, self.assigned)
 
 
+@dataclass(frozen=True)
+class DetectionTask:
+    """What differs between `detect`, `cloud` and `matches`."""
+
+    heading: str
+    """the first line of the summary"""
+    shown: Mapping[str, Any]
+    """columns (n,) to show of a row"""
+    about: dict[str, Any]
+    """what JSON has beside the summary"""
+    add_scores: Callable[..., Table]
+    """(table, scores, threshold, scored, assigned) -> the table for --out"""
+    draw: Callable[[Path, Detection], None]
+    """writes the figure for --plot"""
+    images: Any = None
+    """those that the points are matches of"""
+    proposals: Proposals | None = None
+    """the comparison that chose the families"""
+    describe: Callable[[Detection], Detection] = lambda found: found
+    """adds to the summary"""
+    write: Callable[[Path, Detection], None] | None = None
+    """writes --out in place of the table"""
+    after: Callable[[Detection], None] = lambda found: None
+    """called when the points are scored, before anything is written"""
+
+
 def detect_and_write(
     args: argparse.Namespace,
     output: Output,
     families: Sequence[ModelFamily],
     points: Points,
-    *,
-    heading: str,
-    shown: Mapping[str, Any],
-    about: dict[str, Any],
-    add_scores: Callable[..., Table],
-    draw: Callable[[Path, Detection], None],
-    images: Any = None,
-    proposals: Proposals | None = None,
-    describe: Callable[[Detection], Detection] | None = None,
-    write: Callable[[Path, Detection], None] | None = None,
-    after: Callable[[Detection], None] = lambda found: None,
+    task: DetectionTask,
 ) -> None:
-    """Fit the points, print the summary and write the outputs.
-
-    heading: the first line of the summary; shown: columns (n,) to show of a row; about: what
-    JSON has beside the summary; add_scores(table, scores, threshold, scored, assigned): the table
-    for --out; draw: writes the figure for --plot; images: those that the points are matches of;
-    proposals: the comparison that chose the families;
-    describe: adds to the summary; write: writes --out in place of the table; after:
-    called when the points are scored, before anything is written.
-    """
+    """Fit the points, print the summary and write the outputs."""
     import numpy as np
 
     one = np.ones(1)
     whole = one.astype(int)
     example = (whole, one, whole if args.connected else None)
-    if write is None:
+    if task.write is None:
         dry_run_write(
             args.out,
             points.table,
-            lambda row: add_scores(row, one, 0.5, one.astype(bool), example),
+            lambda row: task.add_scores(row, one, 0.5, one.astype(bool), example),
         )
-    output.say(heading)
+    output.say(task.heading)
     points.print_columns(output)
-    found = _detect(args, output, families, points, shown, proposals)
-    found = found if describe is None else describe(found)
+    found = task.describe(_detect(args, output, families, points, task))
     print_summary(output, found.summary)
-    after(found)
-
-    def scored_table() -> Table:
-        threshold, assigned = found.summary["threshold"], found.assigned
-        return add_scores(points.table, found.scores, threshold, points.scored, assigned)
-
-    write_outputs(args, output, points, found, about, scored_table, draw, images, write)
+    task.after(found)
+    write_outputs(args, output, points, found, task)
 
 
 def _detect(
@@ -263,13 +266,12 @@ def _detect(
     output: Output,
     families: Sequence[ModelFamily],
     points: Points,
-    shown: Mapping[str, Any],
-    proposals: Proposals | None,
+    task: DetectionTask,
 ) -> Detection:
     from ...structures.assignment import assign_rows
 
     start = time.perf_counter()
-    detector = fit_points(args, families, output, points, proposals)
+    detector = fit_points(args, families, output, points, task.proposals)
     known = points.fitted is None and detector.findings_.has_scores
     scores = getattr(args, "known_scores", None)
     if scores is None:
@@ -284,7 +286,7 @@ def _detect(
         assigned = assigned._replace(pieces=pieces.of(points.X, assigned))
     seconds = time.perf_counter() - start
     n_fitted = len(points.X if points.fitted is None else points.fitted)
-    summary = summarize(detector, scores, points.rows, seconds, shown, n_fitted, assigned)
+    summary = summarize(detector, scores, points.rows, seconds, task.shown, n_fitted, assigned)
     if pieces is not None:
         summary["structures"] = with_pieces(summary["structures"], pieces)
-    return Detection(detector, scores, summary, points.rows, shown, assigned)
+    return Detection(detector, scores, summary, points.rows, task.shown, assigned)

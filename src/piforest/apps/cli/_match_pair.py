@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._progress import report_progress
 from ._cameras import CALIBRATED, cameras_of
-from ._detecting import Detection, detect_and_write
+from ._detecting import Detection, DetectionTask, detect_and_write
 from ._input import Points
 from ._output import Output
 from ._plots import draw_matches
@@ -68,11 +68,7 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
         motions["all"] = motions_of(structures, motions["labels"], pixels, cameras)
         return _with_motions(found, motions["all"], _focal(cameras) if normalised else 1.0)
 
-    detect_and_write(
-        args,
-        output,
-        families,
-        points,
+    task = DetectionTask(
         heading=f"matches     {len(X):,} {matches.how}",
         shown=table.columns,
         about=_about(args, matches),
@@ -85,6 +81,7 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
         describe=describe,
         write=_writer(args, matches, motions),
     )
+    detect_and_write(args, output, families, points, task)
 
 
 def suggest_pair(args: argparse.Namespace, output: Output) -> None:

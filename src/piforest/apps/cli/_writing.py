@@ -19,7 +19,7 @@ from ._output import Output
 
 if TYPE_CHECKING:
     from ...io.tables import Table
-    from ._detecting import Detection
+    from ._detecting import Detection, DetectionTask
     from ._input import Points
 
 
@@ -131,41 +131,31 @@ def _first_row(table: Table) -> Table:
 
 
 def write_outputs(
-    args: argparse.Namespace,
-    output: Output,
-    points: Points,
-    found: Detection,
-    about: dict[str, Any],
-    scored_table: Callable[[], Table],
-    draw: Callable[[Path, Detection], None],
-    images: Any,
-    write: Callable[[Path, Detection], None] | None = None,
+    args: argparse.Namespace, output: Output, points: Points, found: Detection, task: DetectionTask
 ) -> None:
-    """Write the output files of the options, and print their names. write: writes --out in place
-    of the table."""
+    """Write the output files of the options, and print their names."""
     from ...io.tables import score_names, write_table
 
     report_progress("writing")
-    output.keep(args=args, points=points, found=found, images=images)
+    output.keep(args=args, points=points, found=found, images=task.images)
     written = {
         name: shown(getattr(args, name))
         for name in _OUTPUTS
         if getattr(args, name, None) is not None
     }
-    if args.out is not None and write is not None:
-        write(args.out, found)
+    about, threshold, assigned = task.about, found.summary["threshold"], found.assigned
+    if args.out is not None and task.write is not None:
+        task.write(args.out, found)
     elif args.out is not None:
-        write_table(args.out, scored_table())
-        about = {
-            **about,
-            "score_columns": list(
-                score_names(points.table, 4 if found.assigned.pieces is None else 5)
-            ),
-        }
+        table = points.table
+        scored = task.add_scores(table, found.scores, threshold, points.scored, assigned)
+        write_table(args.out, scored)
+        names = score_names(table, 4 if assigned.pieces is None else 5)
+        about = {**about, "score_columns": list(names)}
     if args.plot is not None:
-        draw(args.plot, found)
+        task.draw(args.plot, found)
     if args.report is not None:
-        _write_report(args, points, found, images)
+        _write_report(args, points, found, task.images)
     if args.model is not None:
         found.detector.save(args.model, feature_names=points.names)
     if written and not output.rows_on_stdout:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._cloud_ground import add_ground, check_ground, run_ground
 from ._cloud_local import add_local, check_local, run_local
 from ._colours import colours_by_score, colours_by_structure, las_classes
-from ._detecting import Detection, add_detector, detect_and_write, families_from
+from ._detecting import Detection, DetectionTask, add_detector, detect_and_write, families_from
 from ._input import Points, add_groups, add_table, missing_note, read_points
 from ._options import UsageError, add_common, add_seed, json_file, positive
 from ._output import Output
@@ -94,11 +94,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     about, X = points.about(), points.X
     note = missing_note(about["skipped_rows"], "lacks a coordinate", "lack a coordinate")
     painter = _Painter(args, points)
-    detect_and_write(
-        args,
-        output,
-        points.families,
-        points,
+    task = DetectionTask(
         heading=f"points      {len(X):,} of {about['source']}{note}"
         + _fitted_note(points, args.voxel)
         + normals.note,
@@ -111,6 +107,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         ),
         after=painter.after,
     )
+    detect_and_write(args, output, points.families, points, task)
 
 
 def _coordinates(table: Table) -> tuple[Table, list[str] | None]:

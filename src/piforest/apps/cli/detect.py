@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ._detecting import add_detector, detect_and_write, families_from
+from ._detecting import DetectionTask, add_detector, detect_and_write, families_from
 from ._input import Points, add_groups, add_table, missing_note, read_points
 from ._options import add_common, add_seed
 from ._output import Output
@@ -51,11 +51,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     points, proposals = propose_if_free(args, output, points)
     about, X, names = points.about(), points.X, points.names
     note = missing_note(about["skipped_rows"], "row lacks a number", "rows lack a number")
-    detect_and_write(
-        args,
-        output,
-        points.families,
-        points,
+    task = DetectionTask(
         heading=f"points      {len(X):,} in columns {', '.join(names)} of {about['source']}{note}",
         shown=_shown(points),
         about=about,
@@ -63,6 +59,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
         add_scores=with_scores,
         draw=lambda path, found: draw_detected(path, found.detector, X, found.scores, names),
     )
+    detect_and_write(args, output, points.families, points, task)
 
 
 def _shown(points: Points) -> dict[str, Any]:
