@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from .matrices import MatrixSteps
 # Samples of many points are rarely free of anomalies.
 N_MODELS, N_LARGE_MODELS, _LARGE_SAMPLE = 2000, 6000, 7
 # Steps of the least-squares fit of a structure.
-_STEPS = 8
+_STEPS = 16
 # They end when one gains less than this many nats.
 _LEAST_GAIN = 0.1
 # It starts from the best of this many minimal samples of the rows within this many sigmas.
@@ -43,16 +43,29 @@ _FINER = 2.0**-0.25
 _CELLS = 4.0
 
 
+# A model with less than this share of the evidence of a structure before its steps stays behind
+# after them.
+_HOPELESS = 0.3
+
 # A step of least squares: from a structure and a state, on rows, of some length, to the next state
 # and its parameters.
 _Step = Callable[[Described, Floats, Floats, float], tuple[Floats, Floats] | None]
 
 
-def find_described(
-    family: ModelFamily, X: Floats, null: Floats, stream: Stream
-) -> list[Described] | None:
-    """The significant structures of a family in the rows X, compared with null rows; None if no
-    minimal sample determines a model."""
+class Found(NamedTuple):
+    """The structures of one family in the rows."""
+
+    structures: list[Described]
+    rows: Floats
+    """(n, d) those that the structures are fitted to, dithered where the columns are rounded"""
+    sigmas: Floats
+    """(w,) those that a structure may have, ascending"""
+
+
+def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream) -> Found | None:
+    """The significant structures of a family in the rows X, compared with null rows, fitted by
+    weighted least squares where the family has them; None if no minimal sample determines a model.
+    """
     resolution = find_resolution(family, X, stream.child("dither"))
     rows = resolution.dithered(X, np.arange(len(X)))
     sampler = resolve_sampler("mixed")
@@ -79,9 +92,15 @@ def find_described(
     found = rough_structures([bands], stream.child("structures"))
     half = ladder.widths[::-1] / 2
     sigmas = np.sort(np.concatenate([half, half * _FINER]))
-    rng = stream.child("samples").generator()
-    fitted = [_fitted(family, each.params, rows, null, sigmas, rng) for each in found]
-    return [each for each in fitted if not _is_heap(each, rows)]
+    fits = [_weighted_fit(family, each.params, rows, null, sigmas) for each in found]
+    return Found([each for each in fits if not _is_heap(each, rows)], rows, sigmas)
+
+
+def fitted_better(found: Found, null: Floats, stream: Stream) -> list[Described]:
+    """The structures after least-squares steps of their distances."""
+    rng = stream.generator()
+    better = [_fitted(each, found.rows, null, found.sigmas, rng) for each in found.structures]
+    return [each for each in better if not _is_heap(each, found.rows)]
 
 
 def _is_heap(found: Described, rows: Floats) -> bool:
@@ -103,36 +122,47 @@ def fit_members(
     sigmas = seed.sigma * 2.0 ** (np.arange(-6, 25) / 4)
     rng = stream.generator()
     steps = MatrixSteps.of(family, seed, X)
-    if steps is not None:
-        return [_fitted(family, steps.params(steps.start(seed)), X, null, sigmas, rng)]
-    sample = _start(seed, X, rng, family)
-    if sample is None:
+    if steps is None:
+        sample = _start(seed, X, rng, family)
+        if sample is None:
+            return []
+        params, valid = family.solve(sample[None])
+        models = params[valid]
+        if not len(models):
+            return []
+        start = models[int(np.argmin(_loss(family.residuals(X, models), seed.sigma)))]
+    else:
+        start = steps.params(steps.start(seed))
+    first = _weighted_fit(family, start, X, null, sigmas)
+    if first.evidence < _HOPELESS * seed.evidence:
         return []
-    params, valid = family.solve(sample[None])
-    models = params[valid]
-    if not len(models):
-        return []
-    best = int(np.argmin(_loss(family.residuals(X, models), seed.sigma)))
-    return [_fitted(family, models[best], X, null, sigmas, rng)]
+    return [_fitted(first, X, null, sigmas, rng)]
+
+
+def _weighted_fit(
+    family: ModelFamily, params: Floats, rows: Floats, null: Floats, sigmas: Floats
+) -> Described:
+    """The structure of a model after weighted least squares, if they describe the rows better."""
+    scales = scales_of(family, params, null, sigmas)
+    return _weighted(describe(family, params, rows, scales), rows, scales)
+
+
+def _weighted(best: Described, rows: Floats, scales: Scales) -> Described:
+    for params in weighted_least_squares(best.family, best.params, rows, 2 * best.sigma):
+        new = describe(best.family, params[0], rows, scales.near(best.sigma))
+        best = max(best, new, key=lambda each: each.evidence)
+    return best
 
 
 def _fitted(
-    family: ModelFamily,
-    params: Floats,
-    rows: Floats,
-    null: Floats,
-    sigmas: Floats,
-    rng: np.random.Generator,
+    first: Described, rows: Floats, null: Floats, sigmas: Floats, rng: np.random.Generator
 ) -> Described:
-    """The structure of a model after least-squares steps, if they describe the rows better."""
-    scales = scales_of(family, params, null, sigmas)
-    first = best = describe(family, params, rows, scales)
+    """A structure after least-squares steps, if they describe the rows better."""
+    family, best = first.family, first
+    scales = scales_of(family, first.params, null, sigmas)
     sample = _start(best, rows, rng)
     if sample is not None:
-        best = _descended(best, _step, sample, rows, scales)
-    for params in weighted_least_squares(family, best.params, rows, 2 * best.sigma):
-        new = describe(family, params[0], rows, scales.near(best.sigma))
-        best = max(best, new, key=lambda each: each.evidence)
+        best = _weighted(_descended(best, _step, sample, rows, scales), rows, scales)
     steps = MatrixSteps.of(family, best, rows)
     if steps is not None:
         best = _descended(best, steps.step, steps.start(best), rows, scales)
