@@ -164,6 +164,11 @@ class Description:
         return sum(self.shares)
 
     @property
+    def log_ratio(self) -> float:
+        """The log-likelihood ratio, without the prices."""
+        return self.evidence + sum(each.cost for each in self.structures)
+
+    @property
     def sigma(self) -> float:
         """The mean noise, weighted by the shares."""
         return float(np.average([each.sigma for each in self.structures], weights=self.shares))

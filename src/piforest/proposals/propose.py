@@ -11,7 +11,7 @@ from .._numbers import readable
 from .._random import Stream, choose
 from .._tensors import to_numpy
 from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
-from ..families import get_family, resolve_family
+from ..families import get_family, layout_of, resolve_family
 from ..protocols import Floats, ModelFamily
 from ..structures.greedy import Structure
 from ..structures.roundness import is_shape_of_cloud
@@ -33,7 +33,7 @@ _NEARLY = 0.8
 # as much.
 _LEAST, _LEAST_PER_ROW = 10.0, 0.05
 # A family with less than this share of the best evidence is not fitted further.
-_CONTENDS = 0.5
+_CONTENDS = 0.6
 # Half-widths within which points belong to a structure, as for `found_structure_`.
 _REACH = 2.0
 
@@ -130,16 +130,21 @@ def _fitted_where_it_matters(
 ) -> dict[int, list[Described]]:
     """The structures of all families, fitted further where these may be the best ones.
 
-    Further steps gain a few per cent. Maps and epipolar geometries are compared otherwise than by
-    evidence alone, so that the best of each codimension count.
+    Further steps gain a few per cent. Epipolar geometries are compared with maps otherwise than by
+    evidence alone, so that the best of them count.
     """
     d = null.shape[1]
     evidence = {k: best_description(each.structures).evidence for k, each in rough.items()}
-    codimension = {k: family.codimension(d) if d == 4 else 0 for k, family in families.items()}
-    most = {c: max(evidence[k] for k in rough if codimension[k] == c) for c in codimension.values()}
+    most = max(evidence.values())
+    lines = [
+        k
+        for k in rough
+        if layout_of(families[k]).kind == "matches" and families[k].codimension(d) == 1
+    ]
+    most_of_lines = max((evidence[k] for k in lines), default=0.0)
     return {
         k: fitted_better(each, null, stream.child(k))
-        if evidence[k] > _CONTENDS * most[codimension[k]]
+        if evidence[k] > _CONTENDS * (most_of_lines if k in lines else most)
         else each.structures
         for k, each in rough.items()
     }

@@ -158,18 +158,28 @@ def _fitted(
     first: Described, rows: Floats, null: Floats, sigmas: Floats, rng: np.random.Generator
 ) -> Described:
     """A structure after least-squares steps, if they describe the rows better."""
-    family, best = first.family, first
-    scales = scales_of(family, first.params, null, sigmas)
-    sample = _start(best, rows, rng)
+    scales, best = scales_of(first.family, first.params, null, sigmas), first
+    sample = _start(first, rows, rng)
     if sample is not None:
-        best = _weighted(_descended(best, _step, sample, rows, scales), rows, scales)
-    steps = MatrixSteps.of(family, best, rows)
-    if steps is not None:
-        best = _descended(best, steps.step, steps.start(best), rows, scales)
+        best = _weighted(_descended(first, _step, sample, rows, scales), rows, scales)
+    # Steps of a matrix find one of two optima, depending on where they start.
+    starts = [best] if best is first else [first, best]
+    ends = [_of_matrix(start, rows, scales) for start in starts]
+    best = max(ends, key=lambda each: each.evidence)
     near = best.sigma * 2.0 ** (np.arange(-3, 4) / 12)
     sigmas = np.unique(np.concatenate([near, sigmas]))
-    last = describe(family, best.params, rows, scales_of(family, best.params, null, sigmas))
+    last = describe(
+        first.family, best.params, rows, scales_of(first.family, best.params, null, sigmas)
+    )
     return max(first, last, key=lambda each: each.evidence)
+
+
+def _of_matrix(start: Described, rows: Floats, scales: Scales) -> Described:
+    """A structure after steps of its matrix, if its family has them."""
+    steps = MatrixSteps.of(start.family, start, rows)
+    if steps is None:
+        return start
+    return _descended(start, steps.step, steps.start(start), rows, scales)
 
 
 def _descended(
