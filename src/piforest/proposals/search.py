@@ -31,7 +31,7 @@ N_MODELS, N_LARGE_MODELS, _LARGE_SAMPLE = 2000, 6000, 7
 # Steps of the least-squares fit of a structure.
 _STEPS = 16
 # They end when one gains less than this many nats.
-_LEAST_GAIN = 0.1
+_LEAST_GAIN = 0.5
 # It starts from the best of this many minimal samples of the rows within this many sigmas.
 _SAMPLES, _NEAR_ROWS = 48, 3.0
 # The difference for derivatives, in sigmas.
@@ -214,31 +214,42 @@ def _step(
 
     It needs `solve` and `residuals` only, and so applies to every family.
     """
-    family, sigma, size = found.family, found.sigma, sample.size
-    shifts = _STEP * sigma * np.eye(size).reshape(size, *sample.shape)
-    solved, valid = family.solve(np.concatenate([sample[None], sample + shifts]))
+    family, sigma, k = found.family, found.sigma, len(sample)
+    directions = _directions(family, sample)
+    solved, valid = family.solve(
+        np.concatenate([sample[None], sample + _STEP * sigma * directions])
+    )
     if not valid.any(axis=1).all():
         return None
     R = _nearest_roots(family, solved, valid, rows, found)
     near = (R[:, 0] <= _NEAR_ROWS * sigma) & np.isfinite(R).all(axis=1)
     R = R[near]
-    if len(R) <= size / sample.shape[1]:
+    if len(R) <= k:
         return None
     weights = np.sqrt(kernel(R[:, 0], 2 * sigma))
     J = (R[:, 1:] - R[:, :1]) / _STEP * weights[:, None]
     A = J.T @ J
-    A[np.diag_indices(size)] += _DAMPING * max(float(np.trace(A)) / size, 1e-300)
+    A[np.diag_indices(len(A))] += _DAMPING * max(float(np.trace(A)) / len(A), 1e-300)
     # A distance is the length of a vector with as many components as the codimension, and tells the
     # slope of one of them.
     move = np.linalg.solve(A, -J.T @ (R[:, 0] * weights)) / family.codimension(rows.shape[1])
-    move *= length
-    moved = sample + np.clip(move, -3 * sigma, 3 * sigma).reshape(sample.shape)
+    move = np.clip(length * move, -3 * sigma, 3 * sigma)
+    moved = sample + np.tensordot(move, directions, 1)
     solved, valid = family.solve(moved[None])
     if not valid.any():
         return None
     models = solved[0, valid[0]]
     loss = _loss(family.residuals(rows, models), sigma)
     return moved, models[int(np.argmin(loss))]
+
+
+def _directions(family: ModelFamily, sample: Floats) -> Floats:
+    """(s, k, d) the coordinates of a sample (k, d) that a step may move. Those of the second points
+    of matches are enough for all models near."""
+    k, d = sample.shape
+    shifts = np.eye(k * d).reshape(k * d, k, d)
+    matches = layout_of(family).kind == "matches"
+    return shifts[np.tile(np.arange(d) >= d // 2, k)] if matches else shifts
 
 
 def _loss(R: Any, sigma: float) -> Floats:
