@@ -191,17 +191,13 @@ def best_description(found: Sequence[Described]) -> Description:
     ratios = np.column_stack([each.ratios for each in found])
     costs = np.array([each.cost for each in found])
     chosen: list[int] = []
-    density = np.ones(len(ratios))
     while len(chosen) < len(found):
-        # With densities relative to the present mixture.
-        gains = _each_alone(ratios / density[:, None], 0.15, 8) - costs
+        gains = _added(ratios, ratios[:, chosen]) - costs
         gains[chosen] = -np.inf
         best = int(np.argmax(gains))
         if gains[best] <= 0:
             break
         chosen.append(best)
-        _, shares = mixture(ratios[:, chosen])
-        density = np.column_stack([np.ones(len(ratios)), ratios[:, chosen]]) @ shares
     while chosen:
         value = _value(ratios, costs, chosen)
         values = [_value(ratios, costs, [j for j in chosen if j != k]) for k in chosen]
@@ -217,6 +213,20 @@ def best_description(found: Sequence[Described]) -> Description:
         tuple(float(share) for share in shares[1:]),
         total - float(costs[chosen].sum()),
     )
+
+
+def added(found: Sequence[Described], others: Sequence[Described]) -> Floats:
+    """(s,) the log-likelihood ratio that each structure adds to that of others."""
+    n = len(found[0].ratios)
+    return _added(*(np.array([each.ratios for each in some]).reshape(-1, n).T
+                    for some in (found, others)))  # fmt: skip
+
+
+def _added(ratios: Floats, others: Floats) -> Floats:
+    """(s,) what each column of ratios (n, s) adds to the mixture of the others (n, k)."""
+    _, shares = mixture(others)
+    density = shares[0] + others @ shares[1:]
+    return _each_alone(ratios / density[:, None], 0.15, 8)
 
 
 def _value(ratios: Floats, costs: Floats, chosen: list[int]) -> float:

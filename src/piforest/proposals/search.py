@@ -92,7 +92,10 @@ def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream)
     found = rough_structures([bands], stream.child("structures"))
     half = ladder.widths[::-1] / 2
     sigmas = np.sort(np.concatenate([half, half * _FINER]))
-    fits = [_weighted_fit(family, each.params, rows, null, sigmas) for each in found]
+    fits = [
+        _weighted_fit(family, each.params, rows, null, sigmas, each.half_width / 2)
+        for each in found
+    ]
     return Found([each for each in fits if not _is_heap(each, rows)], rows, sigmas)
 
 
@@ -140,11 +143,21 @@ def fit_members(
 
 
 def _weighted_fit(
-    family: ModelFamily, params: Floats, rows: Floats, null: Floats, sigmas: Floats
+    family: ModelFamily,
+    params: Floats,
+    rows: Floats,
+    null: Floats,
+    sigmas: Floats,
+    sigma: float | None = None,
 ) -> Described:
-    """The structure of a model after weighted least squares, if they describe the rows better."""
+    """The structure of a model after weighted least squares, if they describe the rows better.
+
+    sigma: its noise, if it is known; the widest band of all structures together may have more
+    evidence than a model that is not exact yet.
+    """
     scales = scales_of(family, params, null, sigmas)
-    return _weighted(describe(family, params, rows, scales), rows, scales)
+    first = describe(family, params, rows, scales if sigma is None else scales.near(sigma))
+    return _weighted(first, rows, scales)
 
 
 def _weighted(best: Described, rows: Floats, scales: Scales) -> Described:
@@ -166,11 +179,9 @@ def _fitted(
     starts = [best] if best is first else [first, best]
     ends = [_of_matrix(start, rows, scales) for start in starts]
     best = max(ends, key=lambda each: each.evidence)
-    near = best.sigma * 2.0 ** (np.arange(-3, 4) / 12)
-    sigmas = np.unique(np.concatenate([near, sigmas]))
-    last = describe(
-        first.family, best.params, rows, scales_of(first.family, best.params, null, sigmas)
-    )
+    fine = best.sigma * 2.0 ** (np.arange(-3, 4) / 12)
+    scales = scales_of(first.family, best.params, null, np.unique([*fine, *sigmas]))
+    last = describe(first.family, best.params, rows, scales.near(best.sigma))
     return max(first, last, key=lambda each: each.evidence)
 
 
