@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from naive import mixtures as naive
 from piforest import PreferenceIsolationForest, propose_families
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines
@@ -13,6 +14,8 @@ from piforest.proposals.better import better_family
 from piforest.proposals.candidates import candidates_for
 from piforest.proposals.description import (
     Described,
+    _each_alone,
+    _null_means,
     best_description,
     describe,
     freedom,
@@ -188,6 +191,22 @@ def test_structures_that_do_not_pay_are_dropped():
     assert chosen.structures[0] is made[0]
     assert chosen.explained == pytest.approx(0.6, abs=0.03)
     assert best_description([]).evidence == 0.0
+
+
+def test_compiled_mixtures_are_those_of_plain_arithmetic():
+    rng = np.random.default_rng(8)
+    r, r0 = np.abs(rng.standard_cauchy((300, 6))), np.abs(rng.standard_cauchy(2000))
+    ratios = kernel(r, 0.1) / rng.uniform(1e-4, 0.1, 6)
+    for share, rounds in ((0.2, 25), (0.15, 8)):
+        expected = naive.evidence_of_one(ratios, share, rounds)
+        np.testing.assert_allclose(_each_alone(ratios, share, rounds), expected, rtol=1e-9)
+    value, shares = mixture(ratios)
+    expected, expected_shares = naive.mixture(ratios, 25)
+    assert value == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_allclose(shares, expected_shares, rtol=1e-9)
+    sigmas = np.array([0.1, 0.3, 0.7, 3.0])  # a hundred rows or more are near each
+    expected = naive.kernel_means(r0, sigmas)
+    np.testing.assert_allclose(_null_means(r0, sigmas, 1), expected, rtol=1e-9)
 
 
 def test_the_kernel_never_vanishes():

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._kernels.mixtures import add_kernels, shares_of_all, shares_of_one
 from ..protocols import Floats, Ints, ModelFamily
 
 # A kernel whose mean over null rows rests on fewer of them than this is extrapolated from a wider
@@ -24,6 +25,8 @@ _ENOUGH = 100.0
 _ROUNDS = 25
 # Squared distances in sigmas beyond this count as this: exp(-350) is still a number.
 _FAR = 700.0
+# Null rows beyond this many sigmas do not change the mean of a kernel: exp(-32) is 1e-14.
+_BEYOND = 8.0
 # The parameters of a structure beside those of its model: its noise and its share of the rows.
 _EXTRA_PARAMETERS = 2
 # Families whose minimal samples have more coordinates than their models have parameters.
@@ -93,11 +96,7 @@ def describe(family: ModelFamily, params: Floats, rows: Floats, scales: Scales) 
     sigmas = scales.sigmas
     r = _finite(family.residuals(rows, params[None])[:, 0])
     ratios = kernel(r[:, None], sigmas) / scales.means
-    share = np.full(len(sigmas), 0.2)
-    for _ in range(_ROUNDS):
-        weighted = share * ratios
-        share = np.mean(weighted / (1 - share + weighted), axis=0)
-    evidence = np.sum(np.log(1 - share + share * ratios), axis=0)
+    evidence = _each_alone(ratios, 0.2, _ROUNDS)
     best = int(np.argmax(evidence))
     return Described(
         family,
@@ -121,7 +120,9 @@ def _finite(r: Any) -> Floats:
 def _null_means(r0: Floats, sigmas: Floats, codimension: int) -> Floats:
     """(w,) the mean of the kernel over residuals of null rows, by a power law where these are
     few."""
-    means = np.asarray(np.mean(kernel(r0[:, None], sigmas), axis=0))
+    means = np.zeros(len(sigmas))
+    add_kernels(r0, sigmas, means, _BEYOND)
+    means /= len(r0)
     known = means * len(r0) >= _ENOUGH
     first = int(np.argmax(known)) if known.any() else len(sigmas) - 1
     base = max(float(means[first]), 1e-3 / len(r0))
@@ -133,13 +134,19 @@ def _null_means(r0: Floats, sigmas: Floats, codimension: int) -> Floats:
 def mixture(ratios: Floats, rounds: int = _ROUNDS) -> tuple[float, Floats]:
     """The log-likelihood ratio of the mixture of the null model and structures, ratios (n, s), and
     the shares (s + 1,), the null model first."""
-    n, s = ratios.shape
-    densities = np.column_stack([np.ones(n), ratios])
-    shares = np.full(s + 1, 1 / (s + 1))
-    for _ in range(rounds):
-        weighted = densities * shares
-        shares = np.mean(weighted / np.sum(weighted, axis=1, keepdims=True), axis=0)
-    return float(np.sum(np.log(densities @ shares))), shares
+    ratios = np.ascontiguousarray(ratios)
+    shares = np.full(ratios.shape[1] + 1, 1 / (ratios.shape[1] + 1))
+    shares_of_all(ratios, shares, np.empty_like(shares), rounds)
+    return float(np.sum(np.log(shares[0] + ratios @ shares[1:]))), shares
+
+
+def _each_alone(ratios: Floats, share: float, rounds: int) -> Floats:
+    """(w,) the log-likelihood ratios of the mixtures of the null model and one column of ratios
+    (n, w) each; share: the first guess of its share."""
+    ratios = np.ascontiguousarray(ratios)
+    shares = np.full(ratios.shape[1], share)
+    shares_of_one(ratios, shares, np.empty_like(shares), rounds)
+    return np.asarray(np.sum(np.log(1 - shares + shares * ratios), axis=0))
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,11 @@ class Description:
     def explained(self) -> float:
         """The share of the rows that belong to structures."""
         return sum(self.shares)
+
+    @property
+    def log_ratio(self) -> float:
+        """The log-likelihood ratio, without the prices."""
+        return self.evidence + sum(each.cost for each in self.structures)
 
     @property
     def sigma(self) -> float:
@@ -179,16 +191,13 @@ def best_description(found: Sequence[Described]) -> Description:
     ratios = np.column_stack([each.ratios for each in found])
     costs = np.array([each.cost for each in found])
     chosen: list[int] = []
-    density = np.ones(len(ratios))
     while len(chosen) < len(found):
-        gains = _gains(ratios / density[:, None]) - costs
+        gains = _added(ratios, ratios[:, chosen]) - costs
         gains[chosen] = -np.inf
         best = int(np.argmax(gains))
         if gains[best] <= 0:
             break
         chosen.append(best)
-        _, shares = mixture(ratios[:, chosen])
-        density = np.column_stack([np.ones(len(ratios)), ratios[:, chosen]]) @ shares
     while chosen:
         value = _value(ratios, costs, chosen)
         values = [_value(ratios, costs, [j for j in chosen if j != k]) for k in chosen]
@@ -206,14 +215,18 @@ def best_description(found: Sequence[Described]) -> Description:
     )
 
 
-def _gains(relative: Floats) -> Floats:
-    """(s,) the log-likelihood ratio of adding one structure, with densities (n, s) relative to the
-    present mixture."""
-    share = np.full(relative.shape[1], 0.15)
-    for _ in range(8):
-        weighted = share * relative
-        share = np.mean(weighted / (1 - share + weighted), axis=0)
-    return np.asarray(np.sum(np.log(1 - share + share * relative), axis=0))
+def added(found: Sequence[Described], others: Sequence[Described]) -> Floats:
+    """(s,) the log-likelihood ratio that each structure adds to that of others."""
+    n = len(found[0].ratios)
+    return _added(*(np.array([each.ratios for each in some]).reshape(-1, n).T
+                    for some in (found, others)))  # fmt: skip
+
+
+def _added(ratios: Floats, others: Floats) -> Floats:
+    """(s,) what each column of ratios (n, s) adds to the mixture of the others (n, k)."""
+    _, shares = mixture(others)
+    density = shares[0] + others @ shares[1:]
+    return _each_alone(ratios / density[:, None], 0.15, 8)
 
 
 def _value(ratios: Floats, costs: Floats, chosen: list[int]) -> float:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from .._random import Stream
 from ..protocols import Floats, ModelFamily
-from .description import Described, Description, best_description
+from .description import Described, Description, added, best_description
 from .search import fit_members
 
 # A second family must add this share of evidence before its structures are looked at.
@@ -47,8 +51,10 @@ def _described(
     """The description with each structure of its own kind, and the kinds that explain enough, the
     one with the largest share first."""
     numbers = {id(family): number for number, family in families.items()}
+    structures = base.structures
     mixed = best_description([
-        _kind(each, families, X, null, stream.child(k)) for k, each in enumerate(base.structures)
+        _kind(each, [*structures[:k], *structures[k + 1 :]], families, X, null, stream.child(k))
+        for k, each in enumerate(structures)
     ])  # fmt: skip
     shares = dict.fromkeys(families, 0.0)
     for each, share in zip(mixed.structures, mixed.shares):
@@ -76,19 +82,21 @@ def _with_second(
 
 def _kind(
     structure: Described,
+    others: Sequence[Described],
     families: dict[int, ModelFamily],
     X: Floats,
     null: Floats,
     stream: Stream,
 ) -> Described:
-    """The structure as one of the cheapest family that fits it as well."""
+    """The structure as one of the cheapest family that fits it as well beside the others: a wide
+    band around all of them may have as much evidence alone."""
     fits = [structure] if any(structure.family is each for each in families.values()) else []
     for number, family in families.items():
         if family is not structure.family:
             fits += fit_members(family, structure, X, null, stream.child(number))
     if not fits:
         return structure
-    best = max(each.evidence - each.cost for each in fits)
-    least = best - _TOLERANCE - _RELATIVE_TOLERANCE * abs(best)
-    good = [each for each in fits if each.evidence - each.cost >= least]
-    return min(good, key=lambda each: (each.cost, -each.evidence))
+    values = added(fits, others) - np.array([each.cost for each in fits])
+    best = values.max()
+    good = np.flatnonzero(values >= best - _TOLERANCE - _RELATIVE_TOLERANCE * abs(best))
+    return fits[min(good, key=lambda k: (fits[k].cost, -values[k]))]

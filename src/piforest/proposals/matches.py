@@ -49,8 +49,11 @@ def preferred_match_family(
         [k for k in order if _is_match(families[k]) and families[k].codimension(4) == c]
         for c in (1, 2)
     )
-    for group in (lines, maps):
-        _fit_to_best(group, families, single, found, X, null, stream.child("members"))
+    most = single[order[0]].evidence
+    for group in filter(None, (lines, maps)):
+        # Maps need more evidence than epipolar geometries, since they say more of each row.
+        if group is lines or single[group[0]].evidence > _HALF * most:
+            _fit_to_best(group, families, single, found, X, null, stream.child("members"))
         group.sort(key=lambda k: -single[k].evidence)
     order = sorted(order, key=lambda k: -single[k].evidence)
     useful = [k for k in (*lines[:1], *maps[:1]) if single[k].structures]
@@ -83,13 +86,14 @@ def _fit_to_best(
 ) -> None:
     """Fit the other families to the structures of the best one, too: larger samples find fewer
     structures, and families that contain it should explain what it explains. Those with fewer
-    parameters only if they explain half as much."""
+    parameters only if they explain half as much, and none that explains as much already."""
     if not group or not single[group[0]].structures:
         return
     best = single[group[0]]
     for k in group[1:]:
         freer = freedom(families[k], 4) > freedom(families[group[0]], 4)
-        if freer or single[k].evidence > _HALF * best.evidence:
+        behind = single[k].log_ratio < best.log_ratio
+        if behind and (freer or single[k].evidence > _HALF * best.evidence):
             fitted = [
                 each
                 for number, seed in enumerate(best.structures)

@@ -11,7 +11,7 @@ from .._numbers import readable
 from .._random import Stream, choose
 from .._tensors import to_numpy
 from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
-from ..families import get_family, resolve_family
+from ..families import get_family, layout_of, resolve_family
 from ..protocols import Floats, ModelFamily
 from ..structures.greedy import Structure
 from ..structures.roundness import is_shape_of_cloud
@@ -20,7 +20,7 @@ from .candidates import Candidates, candidates_for, given_candidates
 from .description import Described, Description, best_description, price
 from .kinds import by_kind
 from .matches import preferred_match_family
-from .search import find_described
+from .search import Found, find_described, fitted_better
 from .values import Proposal, Proposals, family_text
 
 _ROWS = 1000
@@ -32,6 +32,8 @@ _NEARLY = 0.8
 # The least evidence in nats, and for each row: below it, chance or the shape of a cloud explains
 # as much.
 _LEAST, _LEAST_PER_ROW = 10.0, 0.05
+# A family with less than this share of the best evidence is not fitted further.
+_CONTENDS = 0.6
 # Half-widths within which points belong to a structure, as for `found_structure_`.
 _REACH = 2.0
 
@@ -110,16 +112,42 @@ def propose(
             number: find_described(family, rows, null, stream.child("family", number))
             for number, family in fitting.items()
         }
-        found = {number: each for number, each in tries.items() if each is not None}
-        if not found:
+        rough = {number: each for number, each in tries.items() if each is not None}
+        if not rough:
             raise no_valid_models(fitting[min(fitting)], rows, 0)
-        fitting = {number: fitting[number] for number in found}
+        fitting = {number: fitting[number] for number in rough}
+        found = _fitted_where_it_matters(fitting, rough, null, stream.child("fits"))
         return _ranked(tried, rows, null, fitting, found, stream.child("maps"))
 
 
 def compared_rows(X: Floats, stream: Stream, max_rows: int = _ROWS) -> Floats:
     """The rows of X that `propose` looks at; the members of its structures number these."""
     return X[choose(stream.child("rows"), len(X), max_rows)]
+
+
+def _fitted_where_it_matters(
+    families: dict[int, ModelFamily], rough: dict[int, Found], null: Floats, stream: Stream
+) -> dict[int, list[Described]]:
+    """The structures of all families, fitted further where these may be the best ones.
+
+    Further steps gain a few per cent. Epipolar geometries are compared with maps otherwise than by
+    evidence alone, so that the best of them count.
+    """
+    d = null.shape[1]
+    evidence = {k: best_description(each.structures).evidence for k, each in rough.items()}
+    most = max(evidence.values())
+    lines = [
+        k
+        for k in rough
+        if layout_of(families[k]).kind == "matches" and families[k].codimension(d) == 1
+    ]
+    most_of_lines = max((evidence[k] for k in lines), default=0.0)
+    return {
+        k: fitted_better(each, null, stream.child(k))
+        if evidence[k] > _CONTENDS * (most_of_lines if k in lines else most)
+        else each.structures
+        for k, each in rough.items()
+    }
 
 
 def _fitting(families: Sequence[ModelFamily], X: Floats, *, strict: bool) -> dict[int, ModelFamily]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,9 +29,9 @@ from .matrices import MatrixSteps
 # Samples of many points are rarely free of anomalies.
 N_MODELS, N_LARGE_MODELS, _LARGE_SAMPLE = 2000, 6000, 7
 # Steps of the least-squares fit of a structure.
-_STEPS = 8
+_STEPS = 16
 # They end when one gains less than this many nats.
-_LEAST_GAIN = 0.1
+_LEAST_GAIN = 0.5
 # It starts from the best of this many minimal samples of the rows within this many sigmas.
 _SAMPLES, _NEAR_ROWS = 48, 3.0
 # The difference for derivatives, in sigmas.
@@ -43,16 +43,29 @@ _FINER = 2.0**-0.25
 _CELLS = 4.0
 
 
+# A model with less than this share of the evidence of a structure before its steps stays behind
+# after them.
+_HOPELESS = 0.3
+
 # A step of least squares: from a structure and a state, on rows, of some length, to the next state
 # and its parameters.
 _Step = Callable[[Described, Floats, Floats, float], tuple[Floats, Floats] | None]
 
 
-def find_described(
-    family: ModelFamily, X: Floats, null: Floats, stream: Stream
-) -> list[Described] | None:
-    """The significant structures of a family in the rows X, compared with null rows; None if no
-    minimal sample determines a model."""
+class Found(NamedTuple):
+    """The structures of one family in the rows."""
+
+    structures: list[Described]
+    rows: Floats
+    """(n, d) those that the structures are fitted to, dithered where the columns are rounded"""
+    sigmas: Floats
+    """(w,) those that a structure may have, ascending"""
+
+
+def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream) -> Found | None:
+    """The significant structures of a family in the rows X, compared with null rows, fitted by
+    weighted least squares where the family has them; None if no minimal sample determines a model.
+    """
     resolution = find_resolution(family, X, stream.child("dither"))
     rows = resolution.dithered(X, np.arange(len(X)))
     sampler = resolve_sampler("mixed")
@@ -79,9 +92,18 @@ def find_described(
     found = rough_structures([bands], stream.child("structures"))
     half = ladder.widths[::-1] / 2
     sigmas = np.sort(np.concatenate([half, half * _FINER]))
-    rng = stream.child("samples").generator()
-    fitted = [_fitted(family, each.params, rows, null, sigmas, rng) for each in found]
-    return [each for each in fitted if not _is_heap(each, rows)]
+    fits = [
+        _weighted_fit(family, each.params, rows, null, sigmas, each.half_width / 2)
+        for each in found
+    ]
+    return Found([each for each in fits if not _is_heap(each, rows)], rows, sigmas)
+
+
+def fitted_better(found: Found, null: Floats, stream: Stream) -> list[Described]:
+    """The structures after least-squares steps of their distances."""
+    rng = stream.generator()
+    better = [_fitted(each, found.rows, null, found.sigmas, rng) for each in found.structures]
+    return [each for each in better if not _is_heap(each, found.rows)]
 
 
 def _is_heap(found: Described, rows: Floats) -> bool:
@@ -103,43 +125,72 @@ def fit_members(
     sigmas = seed.sigma * 2.0 ** (np.arange(-6, 25) / 4)
     rng = stream.generator()
     steps = MatrixSteps.of(family, seed, X)
-    if steps is not None:
-        return [_fitted(family, steps.params(steps.start(seed)), X, null, sigmas, rng)]
-    sample = _start(seed, X, rng, family)
-    if sample is None:
+    if steps is None:
+        sample = _start(seed, X, rng, family)
+        if sample is None:
+            return []
+        params, valid = family.solve(sample[None])
+        models = params[valid]
+        if not len(models):
+            return []
+        start = models[int(np.argmin(_loss(family.residuals(X, models), seed.sigma)))]
+    else:
+        start = steps.params(steps.start(seed))
+    first = _weighted_fit(family, start, X, null, sigmas)
+    if first.evidence < _HOPELESS * seed.evidence:
         return []
-    params, valid = family.solve(sample[None])
-    models = params[valid]
-    if not len(models):
-        return []
-    best = int(np.argmin(_loss(family.residuals(X, models), seed.sigma)))
-    return [_fitted(family, models[best], X, null, sigmas, rng)]
+    return [_fitted(first, X, null, sigmas, rng)]
 
 
-def _fitted(
+def _weighted_fit(
     family: ModelFamily,
     params: Floats,
     rows: Floats,
     null: Floats,
     sigmas: Floats,
-    rng: np.random.Generator,
+    sigma: float | None = None,
 ) -> Described:
-    """The structure of a model after least-squares steps, if they describe the rows better."""
+    """The structure of a model after weighted least squares, if they describe the rows better.
+
+    sigma: its noise, if it is known; the widest band of all structures together may have more
+    evidence than a model that is not exact yet.
+    """
     scales = scales_of(family, params, null, sigmas)
-    first = best = describe(family, params, rows, scales)
-    sample = _start(best, rows, rng)
-    if sample is not None:
-        best = _descended(best, _step, sample, rows, scales)
-    for params in weighted_least_squares(family, best.params, rows, 2 * best.sigma):
-        new = describe(family, params[0], rows, scales.near(best.sigma))
+    first = describe(family, params, rows, scales if sigma is None else scales.near(sigma))
+    return _weighted(first, rows, scales)
+
+
+def _weighted(best: Described, rows: Floats, scales: Scales) -> Described:
+    for params in weighted_least_squares(best.family, best.params, rows, 2 * best.sigma):
+        new = describe(best.family, params[0], rows, scales.near(best.sigma))
         best = max(best, new, key=lambda each: each.evidence)
-    steps = MatrixSteps.of(family, best, rows)
-    if steps is not None:
-        best = _descended(best, steps.step, steps.start(best), rows, scales)
-    near = best.sigma * 2.0 ** (np.arange(-3, 4) / 12)
-    sigmas = np.unique(np.concatenate([near, sigmas]))
-    last = describe(family, best.params, rows, scales_of(family, best.params, null, sigmas))
+    return best
+
+
+def _fitted(
+    first: Described, rows: Floats, null: Floats, sigmas: Floats, rng: np.random.Generator
+) -> Described:
+    """A structure after least-squares steps, if they describe the rows better."""
+    scales, best = scales_of(first.family, first.params, null, sigmas), first
+    sample = _start(first, rows, rng)
+    if sample is not None:
+        best = _weighted(_descended(first, _step, sample, rows, scales), rows, scales)
+    # Steps of a matrix find one of two optima, depending on where they start.
+    starts = [best] if best is first else [first, best]
+    ends = [_of_matrix(start, rows, scales) for start in starts]
+    best = max(ends, key=lambda each: each.evidence)
+    fine = best.sigma * 2.0 ** (np.arange(-3, 4) / 12)
+    scales = scales_of(first.family, best.params, null, np.unique([*fine, *sigmas]))
+    last = describe(first.family, best.params, rows, scales.near(best.sigma))
     return max(first, last, key=lambda each: each.evidence)
+
+
+def _of_matrix(start: Described, rows: Floats, scales: Scales) -> Described:
+    """A structure after steps of its matrix, if its family has them."""
+    steps = MatrixSteps.of(start.family, start, rows)
+    if steps is None:
+        return start
+    return _descended(start, steps.step, steps.start(start), rows, scales)
 
 
 def _descended(
@@ -174,31 +225,42 @@ def _step(
 
     It needs `solve` and `residuals` only, and so applies to every family.
     """
-    family, sigma, size = found.family, found.sigma, sample.size
-    shifts = _STEP * sigma * np.eye(size).reshape(size, *sample.shape)
-    solved, valid = family.solve(np.concatenate([sample[None], sample + shifts]))
+    family, sigma, k = found.family, found.sigma, len(sample)
+    directions = _directions(family, sample)
+    solved, valid = family.solve(
+        np.concatenate([sample[None], sample + _STEP * sigma * directions])
+    )
     if not valid.any(axis=1).all():
         return None
     R = _nearest_roots(family, solved, valid, rows, found)
     near = (R[:, 0] <= _NEAR_ROWS * sigma) & np.isfinite(R).all(axis=1)
     R = R[near]
-    if len(R) <= size / sample.shape[1]:
+    if len(R) <= k:
         return None
     weights = np.sqrt(kernel(R[:, 0], 2 * sigma))
     J = (R[:, 1:] - R[:, :1]) / _STEP * weights[:, None]
     A = J.T @ J
-    A[np.diag_indices(size)] += _DAMPING * max(float(np.trace(A)) / size, 1e-300)
+    A[np.diag_indices(len(A))] += _DAMPING * max(float(np.trace(A)) / len(A), 1e-300)
     # A distance is the length of a vector with as many components as the codimension, and tells the
     # slope of one of them.
     move = np.linalg.solve(A, -J.T @ (R[:, 0] * weights)) / family.codimension(rows.shape[1])
-    move *= length
-    moved = sample + np.clip(move, -3 * sigma, 3 * sigma).reshape(sample.shape)
+    move = np.clip(length * move, -3 * sigma, 3 * sigma)
+    moved = sample + np.tensordot(move, directions, 1)
     solved, valid = family.solve(moved[None])
     if not valid.any():
         return None
     models = solved[0, valid[0]]
     loss = _loss(family.residuals(rows, models), sigma)
     return moved, models[int(np.argmin(loss))]
+
+
+def _directions(family: ModelFamily, sample: Floats) -> Floats:
+    """(s, k, d) the coordinates of a sample (k, d) that a step may move. Those of the second points
+    of matches are enough for all models near."""
+    k, d = sample.shape
+    shifts = np.eye(k * d).reshape(k * d, k, d)
+    matches = layout_of(family).kind == "matches"
+    return shifts[np.tile(np.arange(d) >= d // 2, k)] if matches else shifts
 
 
 def _loss(R: Any, sigma: float) -> Floats:
