@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
 
 # The minimum number of chunks for each thread: more chunks cost time, but fewer balance worse.
 _CHUNKS_PER_THREAD = 32
+
+_T = TypeVar("_T")
+_END: Any = object()
+
+# The pool of each thread that calls `in_threads`, and its size. A fit does so forty times, and to
+# start and stop threads takes as long as many a stage. No thread waits for the pool it works in.
+_kept = threading.local()
 
 _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
 
@@ -60,18 +69,50 @@ def _in_order(
     chunk_size: int,
 ) -> Iterator[Any]:
     waiting: deque[Future[list[Any]]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            while chunk := list(islice(arguments, chunk_size)):
-                waiting.append(pool.submit(_call_each, function, chunk))
-                if len(waiting) > 2 * threads:
-                    yield from waiting.popleft().result()
-            while waiting:
+    pool = _pool(threads)
+    try:
+        while chunk := list(islice(arguments, chunk_size)):
+            waiting.append(pool.submit(_call_each, function, chunk))
+            if len(waiting) > 2 * threads:
                 yield from waiting.popleft().result()
-        finally:
-            for call in waiting:
-                call.cancel()
+        while waiting:
+            yield from waiting.popleft().result()
+    finally:
+        for call in waiting:
+            call.cancel()
+        wait(waiting)
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """A pool of so many threads, which end with the thread that calls this."""
+    if getattr(_kept, "threads", 0) != threads:
+        _kept.threads, _kept.pool = threads, ThreadPoolExecutor(threads)
+    pool: ThreadPoolExecutor = _kept.pool
+    return pool
+
+
+def _forget_pools() -> None:
+    """The threads of a pool do not exist in a forked process."""
+    global _kept
+    _kept = threading.local()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pools)
 
 
 def _call_each(function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Any]:
     return [function(*each) for each in arguments]
+
+
+def one_ahead(values: Iterator[_T]) -> Iterator[_T]:
+    """The values of a generator; a thread computes the next one while the caller uses the last."""
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, values, _END)
+        try:
+            while (value := following.result()) is not _END:
+                following = pool.submit(next, values, _END)
+                yield value
+        finally:
+            wait([following])
+            values.close()  # type: ignore[attr-defined]

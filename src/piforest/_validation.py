@@ -238,7 +238,8 @@ def check_table(D: NDArray[np.float64], source: str, shape: tuple[int, ...]) -> 
 
 def check_magnitude(X: NDArray[np.float64]) -> None:
     """Check that squares and cubes of the coordinates neither overflow nor underflow."""
-    largest = float(np.abs(X).max(initial=0.0))
+    # Without an array of absolute values.
+    largest = max(float(X.max(initial=0.0)), -float(X.min(initial=0.0)))
     if largest > LARGEST or 0 < largest < 1 / LARGEST:
         raise ValueError(
             f"X must hold values between {1 / LARGEST:g} and {LARGEST:g} in size, its largest is "

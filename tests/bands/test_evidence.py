@@ -71,6 +71,8 @@ def test_bands_are_those_of_comparisons_to_the_last_bit(size, octaves):
     at = widths[rng.integers(0, len(widths), (40, 600))]
     R = at * rng.choice([1, 1 - 1e-16, 1 + 3e-16, 1 - 1e-13, 1 + 1e-13, 0.7, 1.3, 0], at.shape)
     R[rng.random(at.shape) < 0.01] = np.inf
+    R[rng.random(at.shape) < 0.01] = 1e200
+    R[rng.random(at.shape) < 0.01] = np.nan
     zeros, bins = np.zeros(40, np.int64), np.empty(R.shape, np.uint8)
     for some in (R, np.array(R[:, :5]), size * rng.exponential(size=(40, 600))):
         band_bins(some, widths, zeros, zeros, zeros[:0], bins[:, : some.shape[1]])

@@ -10,6 +10,7 @@ import pytest
 from naive import refinement as naive
 from piforest import PreferenceIsolationForest
 from piforest._kernels import bounds as compiled
+from piforest._kernels.preferences import cell_of
 from piforest._random import Stream
 from piforest._threads import thread_limit
 from piforest.datasets import make_arcs
@@ -28,6 +29,26 @@ def model(family, params, scale=0.02):
     ones = np.ones(1)
     points = np.zeros((1, {"line": 2, "circle": 2, "plane": 3}[family]))
     return ModelSet(get_family(family), params, np.zeros((1, 1), int), points, scale * ones, ones)
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+def test_points_are_counted_in_the_cells_of_a_loop(axes):
+    """Also at the borders of cells, beyond both ends, and where a range is not known."""
+    rng, m, b = np.random.default_rng(0), 9, 6
+    R, U, V = rng.uniform(0, 1, (40, m)), *rng.uniform(-1, 3, (2, 40, m))
+    U[0], U[1], U[2] = np.arange(m) / 3, np.inf, np.nan
+    low, size, limit = np.zeros((2, m)), np.full((2, m), 2.0), rng.uniform(0, 1, m)
+    low[:, 1], size[:, 1] = 0.3, np.inf
+    counts, cell = np.zeros((m, b**axes)), np.full(m, 99, np.int32)
+    compiled.count_cells(R, limit, U, V if axes == 2 else U, low, size, b, cell, counts)
+    expected = np.zeros_like(counts)
+    for i, j in np.ndindex(40, m):
+        at = 0
+        for axis, W in enumerate((U, V)[:axes]):
+            with np.errstate(invalid="ignore"):
+                at = b * at + cell_of.py_func(W[i, j], low[axis, j], size[axis, j], b)
+        expected[j, at] += R[i, j] <= limit[j]
+    assert np.array_equal(counts, expected)
 
 
 @pytest.mark.parametrize("wraps", [False, True])

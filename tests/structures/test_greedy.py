@@ -43,6 +43,20 @@ def counts_of(X, models):
     return BandCounts(X, models, table)
 
 
+@pytest.mark.parametrize("name", SCENES)
+def test_the_best_width_follows_from_comparisons_with_all_widths(name):
+    bands = band_counts(name, 40)
+    rows, size = np.arange(0, len(bands.X), 2), bands.models.samples.shape[1]
+    R = naive.residuals(name, bands.X[rows], bands.models.params)
+    inside = np.array([np.sum(w >= R, axis=0) for w in bands.widths])
+    expected = bands.ladder.ratios(
+        np.maximum(inside - size, 0).astype(np.int32), bands.codimension, len(rows)
+    )
+    width, ratio = bands.best_width(rows, bands.models.params)
+    assert np.array_equal(width, np.argmax(expected, axis=0))
+    assert np.array_equal(ratio, expected.max(axis=0))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("reach", [2.0, 3.0])
 @pytest.mark.parametrize("name", SCENES)

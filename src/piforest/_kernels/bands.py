@@ -15,13 +15,13 @@ MAX_WIDTHS = 18
 
 # Residuals of a row that are looked at together.
 _TOGETHER = 512
-# Below the square of any band in units of the widest, so that no square is 0; no power of two.
-_TINY = 1.5 * 2.0**-100
-# Bits of a double before its exponent, and the exponent of numbers from 1 to 2.
-_MANTISSA, _ONE = 52, 1023
-# Squares whose last bits are this near to a power of two are compared with the widths themselves;
-# the squares of widths may be a quarter as far from it.
-_NEAR_POWER = 128
+# Below and above the square of any band in units of the widest, so that no square is 0 or infinite;
+# no powers of two.
+_TINY, _HUGE = 1.5 * 2.0**-100, 1.5 * 2.0**100
+# Single precision: the bits before the exponent, and the exponent of numbers from 1 to 2.
+_SHIFT, _MANTISSA, _ONE = np.uint32(23), np.uint32(2**23 - 1), np.uint32(127)
+# The squares of widths may be so far from powers of two: less than half a step of single precision.
+_EXACT = 2.0**-47
 
 
 @jit
@@ -31,33 +31,35 @@ def band_bins(R, widths, starts, ends, skipped, bins):
     Widths descend, so the band is the number of widths that are at least r, minus one. In row i,
     the columns skipped[starts[i] : ends[i]] have no band. O(rows m), without branches.
 
-    If each width is the one before over sqrt(2), the band is the exponent of (r / widest)^2. Where
-    this is so near to a power of two that rounding matters, r is compared with all widths, so that
-    the result is always that of comparisons.
+    If each width is the one before over sqrt(2), the band is the exponent of (r / widest)^2, in
+    single precision. Where that is a power of two, so that rounding may matter, r is compared with
+    all widths, and the result is always that of comparisons.
     """
     by_exponent = are_half_octaves(widths)
-    scale, narrowest = 1.0 / widths[0], np.int64(widths.shape[0] - 1)
-    squares = np.empty(_TOGETHER)
-    bits = squares.view(np.uint64)
+    scale, narrowest = 1.0 / widths[0], np.uint8(widths.shape[0] - 1)
+    squares, exponents = np.empty(_TOGETHER, np.float32), np.empty(_TOGETHER, np.uint8)
+    bits = squares.view(np.uint32)
     for i in range(R.shape[0]):
         for left in range(0, R.shape[1], _TOGETHER):
             # Slices, since an index that is a sum may be negative, for all the compiler knows.
             row, out = R[i, left : left + _TOGETHER], bins[i, left : left + _TOGETHER]
-            near = np.uint64(1) << np.uint64(_MANTISSA)
+            lowest = np.uint32(0)
             if by_exponent:
-                near = np.uint64(0)
                 for j in range(row.shape[0]):
                     t = row[j] * scale
-                    squares[j] = t * t + _TINY
+                    t = t * t + _TINY
+                    squares[j] = np.float32(t if t < _HUGE else _HUGE)
+                lowest = _MANTISSA
                 for j in range(row.shape[0]):
-                    up, down = bits[j] + np.uint64(_NEAR_POWER), bits[j] - np.uint64(_NEAR_POWER)
-                    near |= up ^ down
+                    mantissa = np.uint32(bits[j] & _MANTISSA)
+                    lowest = mantissa if mantissa < lowest else lowest
+                    exponents[j] = np.uint8(bits[j] >> _SHIFT)
                 for j in range(row.shape[0]):
-                    exponent = np.int64((bits[j] - np.uint64(1)) >> np.uint64(_MANTISSA))
-                    band = np.int64(_ONE - 1) - exponent
-                    band = band if band < narrowest else narrowest
-                    out[j] = np.uint8(band if band >= 0 else NO_BAND)
-            if near >> np.uint64(_MANTISSA):
+                    band = np.uint8(np.uint8(_ONE - np.uint32(1)) - exponents[j])
+                    # Below 0, a byte is above 127.
+                    other = np.uint8(NO_BAND) if band >= np.uint8(128) else narrowest
+                    out[j] = band if band < narrowest else other
+            if lowest == 0:
                 for j in range(row.shape[0]):
                     within = np.uint8(0)
                     for k in range(widths.shape[0]):
@@ -76,7 +78,7 @@ def are_half_octaves(widths):
     power = 1.0
     for k in range(widths.shape[0]):
         t = widths[k] * scale
-        if not abs(t * t / power - 1.0) < _NEAR_POWER / 4 * 2.0**-_MANTISSA:
+        if not abs(t * t / power - 1.0) < _EXACT:
             return False
         power *= 0.5
     return True
@@ -86,21 +88,32 @@ def are_half_octaves(widths):
 def count_bins(bins, rows, sign, byte_counts, counts):
     """counts (w, m) += sign for the band of each of the rows. O(rows m).
 
-    Up to 255 rows are counted in bytes, band by band: a vectorised comparison for each is
-    faster than one indexed increment. byte_counts (w, m) is workspace.
+    Up to 252 rows are counted in bytes, band by band and four rows at a time: vectorised
+    comparisons for each are faster than one indexed increment. byte_counts (w, m) is workspace.
     """
     m = bins.shape[1]
-    for first in range(0, rows.shape[0], 255):
-        last = first + 255 if first + 255 < rows.shape[0] else rows.shape[0]
+    for first in range(0, rows.shape[0], 252):
+        last = first + 252 if first + 252 < rows.shape[0] else rows.shape[0]
         for b in range(counts.shape[0]):
             for j in range(m):
                 byte_counts[b, j] = 0
-        for e in range(first, last):
-            row = rows[e]
+        whole = last - (last - first) % 4
+        for e in range(first, whole, 4):
+            one, two = bins[rows[e]], bins[rows[e + 1]]
+            three, four = bins[rows[e + 2]], bins[rows[e + 3]]
             for b in range(counts.shape[0]):
-                band = np.uint8(b)
+                band, out = np.uint8(b), byte_counts[b]
                 for j in range(m):
-                    byte_counts[b, j] += np.uint8(bins[row, j] == band)
+                    out[j] += np.uint8(
+                        np.uint8(one[j] == band) + np.uint8(two[j] == band)
+                        + np.uint8(three[j] == band) + np.uint8(four[j] == band)
+                    )  # fmt: skip
+        for e in range(whole, last):
+            row = bins[rows[e]]
+            for b in range(counts.shape[0]):
+                band, out = np.uint8(b), byte_counts[b]
+                for j in range(m):
+                    out[j] += np.uint8(row[j] == band)
         for b in range(counts.shape[0]):
             for j in range(m):
                 counts[b, j] += sign * np.int32(byte_counts[b, j])

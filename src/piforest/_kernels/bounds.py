@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .jit import inlined, jit
-from .preferences import cell_of
 
 
 @inlined
@@ -140,16 +141,30 @@ def crowded_rectangle(counts, shares, sums, share_sums, out):
 
 
 @jit
-def count_cells(R, limit, U, V, low, size, b, counts):
-    """counts (m, b) or (m, b b) += 1 for the cell of each point with R <= limit."""
+def count_cells(R, limit, U, V, low, size, b, cell, counts):
+    """counts (m, b) or (m, b b) += 1 for the cell of each point with R <= limit.
+
+    low, size (2, m). cell (m,), int32, is workspace: first the cells of all models, by vectors.
+    """
     two = counts.shape[1] > b
     for i in range(R.shape[0]):
-        for j in range(R.shape[1]):
-            if R[i, j] <= limit[j]:
-                c = cell_of(U[i, j], low[j, 0], size[j, 0], b)
-                if two:
-                    c = c * b + cell_of(V[i, j], low[j, 1], size[j, 1], b)
-                counts[j, c] += 1.0
+        _cells_of_row(U[i], low[0], size[0], b, 0, cell)
+        if two:
+            _cells_of_row(V[i], low[1], size[1], b, b, cell)
+        row = R[i]
+        for j in range(row.shape[0]):
+            counts[j, np.uint64(cell[j])] += 1.0 if row[j] <= limit[j] else 0.0
+
+
+@jit
+def _cells_of_row(u, low, size, b, times, cell):
+    """cell (m,) = times cell + `cell_of` of each of u (m,)."""
+    last = float(b - 1)
+    for j in range(u.shape[0]):
+        t = (u[j] - low[j]) / size[j] * b
+        t = t if t >= 1.0 else 0.0
+        t = t if t < b else last
+        cell[j] = np.int32(times) * cell[j] + np.int32(t)
 
 
 @jit

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .jit import jit
 
 
@@ -11,19 +13,31 @@ def add_moments(R, limit, starts, ends, skipped, first, Z, S):
 
     The weight is Tukey's biweight, (1 - (r / limit)^2)^2. The models are those from number `first`
     on; in row i, the models skipped[starts[i] : ends[i]] are left out. Rows are added in order, so
-    that the sums do not depend on anything else. O(rows m + entries L^2).
+    that the sums do not depend on anything else. O(rows m + entries L^2), the rows m by vectors and
+    without branches.
     """
+    m = R.shape[1]
+    near, columns = np.zeros((m + 7) // 8 * 8, np.uint8), np.empty(m + 8, np.int64)
+    words = near.view(np.uint64)
     for i in range(R.shape[0]):
         row, z = R[i], Z[i]
+        for j in range(m):
+            near[j] = row[j] < limit[j]
         for e in range(starts[i], ends[i]):
             j = skipped[e] - first
-            if j >= 0 and j < row.shape[0]:
-                row[j] = 2.0 * limit[j] + 1.0
-        for j in range(row.shape[0]):
-            if row[j] < limit[j]:
-                t = row[j] / limit[j]
-                w = (1.0 - t * t) * (1.0 - t * t)
-                for a in range(z.shape[0]):
-                    wa = w * z[a]
-                    for b in range(a + 1):
-                        S[j, a, b] += wa * z[b]
+            if j >= 0 and j < m:
+                near[j] = 0
+        n = np.uint64(0)
+        for w in range(words.shape[0]):
+            if words[w] != 0:
+                for k in range(8 * w, 8 * w + 8):
+                    columns[n] = k
+                    n += np.uint64(near[np.uint64(k)])
+        for e in range(n):
+            j = columns[e]
+            t = row[j] / limit[j]
+            weight = (1.0 - t * t) * (1.0 - t * t)
+            for a in range(z.shape[0]):
+                wa = weight * z[a]
+                for b in range(a + 1):
+                    S[j, a, b] += wa * z[b]

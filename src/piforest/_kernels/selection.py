@@ -8,6 +8,8 @@ from .jit import jit
 
 # Preferences that are compared with the smallest of the named ones at once.
 _CHUNK = 16
+# Above the rounding errors of logarithms of preferences.
+_SLACK = 1e-9
 
 
 @jit
@@ -25,36 +27,42 @@ def name_models(
     branches.
     """
     m, q = R.shape[1], best.shape[1]
+    for j in range(m):
+        value[j] = 2.0 * scale[j] * scale[j]
     for e in range(R.shape[0]):
         i, row = rows[e], R[e]
         for s in range(starts[i], ends[i]):
             at = position[skipped[s]] - first
             if at >= 0 and at < m:
                 row[at] = np.inf
-        for j in range(m):
-            z = row[j] / scale[j]
-            named = log_weight[j] - 0.5 * z * z
-            value[j] = named if row[j] <= limit[j] else -np.inf
         for left in range(0, m, _CHUNK):
-            right = left + _CHUNK if left + _CHUNK < m else m
+            # Slices, since an index that is a sum may be negative, for all the compiler knows.
+            r, far = row[left : left + _CHUNK], limit[left : left + _CHUNK]
+            logs, twice = log_weight[left : left + _CHUNK], value[left : left + _CHUNK]
+            # Without the division first, whose result is compared exactly where it may matter.
+            least = values[i, q - 1] - _SLACK
             above = 0
-            for j in range(left, right):
-                above += value[j] >= values[i, q - 1]
+            for j in range(r.shape[0]):
+                above += (r[j] <= far[j]) & (r[j] * r[j] <= (logs[j] - least) * twice[j])
             if above == 0:
                 continue
-            for j in range(left, right):
-                if value[j] == -np.inf or value[j] < values[i, q - 1]:
+            for j in range(left, left + r.shape[0]):
+                if not row[j] <= limit[j]:
                     continue
-                if value[j] == values[i, q - 1] and models[j] > best[i, q - 1]:
+                z = row[j] / scale[j]
+                named = log_weight[j] - 0.5 * z * z
+                if named == -np.inf or named < values[i, q - 1]:
+                    continue
+                if named == values[i, q - 1] and models[j] > best[i, q - 1]:
                     continue
                 at = q - 1
                 while at > 0 and (
-                    values[i, at - 1] < value[j]
-                    or (values[i, at - 1] == value[j] and best[i, at - 1] > models[j])
+                    values[i, at - 1] < named
+                    or (values[i, at - 1] == named and best[i, at - 1] > models[j])
                 ):
                     values[i, at], best[i, at] = values[i, at - 1], best[i, at - 1]
                     at -= 1
-                values[i, at], best[i, at] = value[j], models[j]
+                values[i, at], best[i, at] = named, models[j]
 
 
 @jit
@@ -86,8 +94,8 @@ def merge_models(products, squares, order, least, representative):
         if representative[j] >= 0:
             continue
         representative[j] = j
-        for k in range(order.shape[0]):
-            if representative[k] < 0:
-                both = products[j, k]
-                if both > least * (squares[j] + squares[k] - both):
-                    representative[k] = j
+        # All of them, without branches: which one comes first does not matter here.
+        row, square = products[j], squares[j]
+        for k in range(representative.shape[0]):
+            same = row[k] > least * (square + squares[k] - row[k])
+            representative[k] = j if same and representative[k] < 0 else representative[k]

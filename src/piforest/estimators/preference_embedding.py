@@ -287,7 +287,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         if check_flag("scale_columns", self.scale_columns):
             parameters = with_scaled_columns(parameters, rows.take(subset))
         self.fitted_, _ = fit_embedding(rows, parameters, engine.backend, stream, subset)
-        warn_of_units(parameters.only, rows.X, getattr(self, "feature_names_in_", None))
+        warn_of_units(parameters.only, rows.take(subset), getattr(self, "feature_names_in_", None))
         return self
 
     def transform(self, X: RowsLike) -> scipy.sparse.csr_array:

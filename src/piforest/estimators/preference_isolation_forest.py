@@ -337,7 +337,7 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
         if may_scale_columns(self.scale_columns, embedding) and self._units_hide_structures(engine):
             scaled = with_scaled_columns(embedding, rows.take(subset))
             embedding = self._fit_scaled_rows(rows, embedding, scaled, forest, engine, stream)
-        warn_of_units(embedding.only, rows.X, names)
+        warn_of_units(embedding.only, rows.take(subset), names)
         self._warn_if_nothing_is_flagged(engine)
         return self
 

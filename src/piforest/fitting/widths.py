@@ -80,5 +80,7 @@ def _without_wide(table: BandTable) -> BandTable:
     n = len(WIDE_WIDTHS) - len(WIDTHS)
     ladder, bins, counts = table.ladder, table.bins, table.counts
     narrow = Ladder(Grid(ladder.widths[n:]), None, ladder.effect)
-    inside = (bins != NO_BAND) & (bins >= n)
-    return BandTable(narrow, np.where(inside, bins - n, NO_BAND).astype(np.uint8), counts[n:])
+    # In bytes, which overflow: the wide bands become the highest ones, and NO_BAND lies below them.
+    shifted = bins - np.uint8(n)
+    inside = shifted < len(WIDTHS)
+    return BandTable(narrow, np.where(inside, shifted, np.uint8(NO_BAND)), counts[n:])

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import ThreadingBackend, get_active_backend
 
 from .._kernels import trees as compiled
 from .._random import Stream
 from .._registry import overrides_consistently
 from .._rows import DenseRows, SparseRows
+from .._threads import in_threads
 from .._validation import check_table
 from ..metrics import METRICS, as_rows
 from ..metrics.overlap import Products
@@ -55,15 +57,18 @@ class PooledForest:
         """The same pool with trees, from D (pool, pool), or from `dense_rows` if D is None; the
         result does not depend on n_jobs.
 
-        joblib is used, so that its backends, such as a cluster, can grow the trees.
+        Another backend of joblib, such as a cluster, grows the trees if one is set.
         """
         parts = min(effective_n_jobs(n_jobs), n_estimators)
         rows = self.dense_rows if D is None else None
         cuts = [n_estimators * k // parts for k in range(parts + 1)]
-        grown = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(self.trees.grow)(D, stream, range(cuts[k], cuts[k + 1]), rows)
-            for k in range(parts)
-        )
+        work = [(D, stream, range(cuts[k], cuts[k + 1]), rows) for k in range(parts)]
+        if isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend):
+            grown = list(in_threads(self.trees.grow, work, n_jobs, parts))
+        else:
+            grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+                delayed(self.trees.grow)(*each) for each in work
+            )
         return PooledForest(self.metric, self.pool, join(grown), self._index)
 
     def rows_of(self, X: Any) -> Any:

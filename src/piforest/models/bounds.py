@@ -163,9 +163,11 @@ def find_bounds(models: ModelSet, X: Floats, stream: Stream) -> Bounds | None:
     def count(at: slice) -> None:
         params, near = models.params[at], [limit[at] for limit in limits]
         low[at], size[at] = _ranges(family, params, (X, null), near, axes)
+        ranges = np.ascontiguousarray(low[at].T), np.ascontiguousarray(size[at].T)
+        cell = np.empty(len(params), np.int32)
         for rows, limit, out in zip((X, null), near, counts):
             for R, U in _charted(family, params, rows):
-                compiled.count_cells(R, limit, U[0], U[-1], low[at], size[at], b, out[at])
+                compiled.count_cells(R, limit, U[0], U[-1], *ranges, b, cell, out[at])
 
     def scan(at: slice) -> None:
         inside = counts[0][at], background[at]

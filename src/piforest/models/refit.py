@@ -27,7 +27,7 @@ _REACH = 2.5
 # them. A fit to fewer is by chance near the rows that it was fitted to, but not near others.
 LARGE, ROWS_EACH = 6, 5
 # Models of a thread: sums of floats run over all rows, so threads divide the models.
-_PART = 256
+_PART = 128
 
 
 def can_refit(family: ModelFamily) -> bool:

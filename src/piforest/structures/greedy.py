@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._kernels import bands as compiled
 from .._kernels.bands import NO_BAND
 from .._random import Stream
 from ..bands.evidence import BandTable, count_bins, least_ratio, null_within, within
@@ -120,8 +121,13 @@ class BandCounts:
         return best, ratios[best, np.arange(len(best))]
 
     def _inside(self, X: Floats, params: Floats) -> Any:
-        R = self.family.residuals(X, params)
-        return np.stack([(w >= R).sum(axis=0, dtype=np.int32) for w in self.widths])
+        """(w, m) the number of rows within each half-width of models (m, p)."""
+        R = np.ascontiguousarray(self.family.residuals(X, params), np.float64)
+        bins, none = np.empty(R.shape, np.uint8), np.zeros(len(R), np.int64)
+        compiled.band_bins(R, self.widths, none, none, none[:0], bins)
+        counts = np.zeros((len(self.widths), len(params)), np.int32)
+        count_bins(bins, np.arange(len(R)), 1, counts)
+        return within(counts)
 
 
 class Candidate(NamedTuple):

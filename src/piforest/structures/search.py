@@ -35,6 +35,9 @@ _REFINEMENTS = 4
 _LOCAL_MODELS, _MODELS_EACH, _TABLE = 1000, 3, 1000 * 4096
 # Starts: greedy selection with narrower and narrower bands.
 _STARTS = 8
+# No narrower bands are tried after a start with less than this share of the best evidence: of 45
+# sets, the best start was not the first in three, and all before it had .95 of the best or more.
+_HOPELESS = 0.75
 # The parts of a divided structure are narrower than it by this factor.
 _NARROWER = 2.0
 
@@ -112,10 +115,15 @@ def _starts(
     widest = max((each.half_width for each in starts[0]), default=0.0)
     widths = {float(width) for bands in families if not is_wide(bands) for width in bands.widths}
     narrower = sorted((width for width in widths if width < widest), reverse=True)[:_STARTS]
+    limit, best = significance_limit(families), evidence(starts[0], significance_limit(families))
     for width in narrower[:: effort.step]:
         narrow = greedy(every, active, REACH, widest=width)
         rest = active & ~_explained(every[0].X, narrow)
         starts.append(narrow + greedy(every, rest, REACH))
+        this = evidence(starts[-1], limit)
+        if effort.step == 1 and this < _HOPELESS * best:
+            break
+        best = max(best, this)
     whole = {id(bands.family): bands for bands in families}
     return [
         [each._replace(bands=whole[id(each.bands.family)]) for each in start] for start in starts

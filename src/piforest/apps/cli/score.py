@@ -106,10 +106,10 @@ def _blocks(
     args: argparse.Namespace, detector: Any, fitted: list[str] | None
 ) -> Iterator[tuple[Table, list[str]]]:
     """The blocks of the file, and the columns of the points."""
-    from ...io.tables import read_blocks
+    from ...io.tables import read_ahead
 
     names = None
-    for block in read_blocks(args.file, _ROWS, **read_options(args)):
+    for block in read_ahead(args.file, _ROWS, **read_options(args)):
         if names is None:
             names = _columns(args, numbers_of(block, args), detector, fitted)
         yield block, names

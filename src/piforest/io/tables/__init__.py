@@ -51,6 +51,7 @@ __all__ = [
     "is_text",
     "left_out",
     "pick_columns",
+    "read_ahead",
     "read_blocks",
     "read_table",
     "score_names",
@@ -111,6 +112,8 @@ _NUMBERS_ONLY = {".npy", ".xyz"}
 _ONLY_READ = frozenset({".mat", ".npz", ".xlsm"})
 # Formats that are read from front to back, and so from a pipe, or compressed.
 _STREAMS = {"text", "xyz", "jsonl", "records"}
+# Formats whose packages read without the interpreter lock, which the threads of a fit need.
+_UNLOCKED = {"arrays", "ipc", "parquet"}
 _STANDARD_INPUT = ("-", "/dev/stdin")
 
 
@@ -183,6 +186,19 @@ def read_blocks(
 ) -> Iterator[Table]:
     """The table of a file in blocks of at most `rows` rows, in constant memory; as `read_table`."""
     return _blocks(path, rows, columns, options)
+
+
+def read_ahead(
+    path: str | PathLike[str], rows: int, **options: Unpack[ReadOptions]
+) -> Iterator[Table]:
+    """`read_blocks`, the next block in a thread while the caller uses the last one, if it is a file
+    of numbers: a thread that takes text apart would hold up those that compute."""
+    from ..._threads import one_ahead
+
+    blocks = read_blocks(path, rows, **options)
+    suffix = split_name(Path(path))[0]
+    beside = FORMATS.get(suffix) in _UNLOCKED and options.get("sql") is None
+    return one_ahead(blocks) if beside else blocks
 
 
 def _blocks(path: Any, rows: int | None, columns: Any, options: ReadOptions) -> Iterator[Table]:

@@ -1,0 +1,115 @@
+"""Work in threads: results in order, and values that are computed one ahead."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from piforest._threads import in_threads, one_ahead
+
+
+def test_values_come_in_order_and_are_computed_in_another_thread():
+    def numbers():
+        for number in range(5):
+            threads.add(threading.get_ident())
+            yield number
+
+    threads = set()
+    assert list(one_ahead(numbers())) == [0, 1, 2, 3, 4]
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+
+
+def test_no_value_is_computed_before_the_one_that_precedes_the_last_is_used():
+    def numbers():
+        for number in range(6):
+            computed.append(number)
+            yield number
+
+    computed = []
+    for number in one_ahead(numbers()):
+        assert number in computed
+        assert max(computed) <= number + 1
+
+
+def test_an_error_is_raised_where_it_would_be_without_a_thread():
+    def numbers():
+        yield 0
+        raise ValueError("the second value")
+
+    values = one_ahead(numbers())
+    assert next(values) == 0
+    with pytest.raises(ValueError, match="the second value"):
+        next(values)
+
+
+def test_a_generator_that_is_not_used_up_is_closed():
+    def numbers():
+        try:
+            yield from range(10)
+        finally:
+            closed.append(True)
+
+    closed = []
+    values = one_ahead(numbers())
+    next(values)
+    values.close()
+    assert closed == [True]
+
+
+def test_results_come_in_order_also_from_threads_within_threads():
+    def square(number):
+        return sum(in_threads(lambda k: k * number, [(k,) for k in range(number)], 3, number))
+
+    expected = [number * number * (number - 1) // 2 for number in range(40)]
+    for n_jobs in (1, 2, 3):
+        assert list(in_threads(square, [(k,) for k in range(40)], n_jobs, 40)) == expected
+
+
+def test_no_call_runs_after_an_error():
+    def work(number):
+        running.add(number)
+        time.sleep(0.01)
+        running.discard(number)
+        if number == 3:
+            raise ValueError("the third")
+
+    running = set()
+    with pytest.raises(ValueError, match="the third"):
+        list(in_threads(work, [(k,) for k in range(50)], 2, 50))
+    assert not running
+
+
+def test_threads_are_kept_and_end_with_the_thread_that_called():
+    def work():
+        found.append(set(in_threads(_ident, [()] * 50, 2, 50)))
+        found.append(set(in_threads(_ident, [()] * 50, 2, 50)))
+
+    found = []
+    caller = threading.Thread(target=work)
+    caller.start()
+    caller.join()
+    assert len(found[0] | found[1]) <= 2
+    deadline = time.monotonic() + 30
+    while {each.ident for each in threading.enumerate()} & found[0]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    numbers = [(k,) for k in range(8)]
+    assert list(in_threads(abs, numbers, 2, 8)) == list(range(8))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if list(in_threads(abs, numbers, 2, 8)) == list(range(8)) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def _ident():
+    time.sleep(0.001)
+    return threading.get_ident()
