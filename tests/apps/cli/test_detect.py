@@ -6,7 +6,6 @@ import io
 import json
 import os
 import pty
-import subprocess
 import sys
 
 import numpy as np
@@ -226,17 +225,14 @@ def test_rows_of_every_kind_can_be_drawn(family, tmp_path, capsys):
     assert plot.stat().st_size > 10_000
 
 
-@pytest.mark.slow
-def test_progress_is_shown_on_a_terminal_alone(lines):
-    command = [sys.executable, "-m", "piforest", "detect", str(lines), "--family", "line"]
-    plain = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert plain.stderr == ""
+def test_progress_is_shown_on_a_terminal_alone(lines, capsys, monkeypatch):
+    command = ["detect", lines, "--family", "line"]
+    assert run(capsys, *command)[2] == ""
     for extra, shown in (([], True), (["--json"], False)):
         ours, theirs = pty.openpty()
-        subprocess.run(
-            [*command, *extra], stdout=subprocess.PIPE, stderr=theirs, text=True, check=True
-        )
-        os.close(theirs)
+        with os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patched:
+            patched.setattr(sys, "stderr", terminal)
+            assert run(capsys, *command, *extra)[0] == 0
         printed = b""
         try:
             while part := os.read(ours, 4096):

@@ -58,12 +58,15 @@ def test_commands_in_a_pipe(points, tmp_path):
         command = [sys.executable, "-m", "piforest", *map(str, arguments)]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    detect = piforest("detect", "-", *QUICK, "--out", "-", "--model", tmp_path / "m.pif", "--quiet")
+    model = tmp_path / "m.pif"
+    detect = piforest("detect", "-", *QUICK, "--out", "/dev/stdout", "--model", model, "--quiet")
     scored, _ = detect.communicate(points.read_bytes())
     assert detect.returncode == 0
-    score = piforest("score", "/dev/stdin", "--model", tmp_path / "m.pif", "--out", "-", "--quiet")
+    score = piforest("score", "/dev/stdin", "--model", model, "--out", "-", "--quiet")
     again, _ = score.communicate(scored)
     assert score.returncode == 0
+    assert scored.startswith(b"id,x,y,note,score,anomaly,structure,distance\ns000,")
+    assert scored.count(b"\n") == 258
     rows = [line.split(",") for line in again.decode().splitlines()]
     names = ["score", "anomaly", "structure", "distance"]
     assert rows[0][-8:] == [*names, *(f"piforest_{name}" for name in names)]
