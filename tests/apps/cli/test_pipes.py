@@ -26,6 +26,7 @@ def feed(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
 
 
+@pytest.mark.slow
 def test_rows_go_to_standard_output_and_the_summary_to_standard_error(points, tmp_path, capsys):
     code, out, err = run(capsys, "detect", points, *QUICK, "--out", "-")
     assert code == 0
@@ -37,6 +38,7 @@ def test_rows_go_to_standard_output_and_the_summary_to_standard_error(points, tm
     assert (code, again, err) == (0, out, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_standard_input_is_a_table_or_json_lines(name, points, tmp_path, capsys, monkeypatch):
     feed(monkeypatch, points.read_bytes())
