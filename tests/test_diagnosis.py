@@ -53,6 +53,7 @@ def test_no_structure_is_said_once_and_nothing_is_flagged():
     assert "No fundamental stands out from chance" in detector._html_repr()
 
 
+@pytest.mark.slow
 def test_a_given_contamination_flags_its_share_without_a_structure(tmp_path):
     X = np.random.default_rng(0).uniform(size=(100, 2))
     detector = fitted(X, contamination=0.1)
@@ -113,6 +114,7 @@ def test_a_given_sigma_is_contradicted_only_by_strong_evidence():
         assert "sigma_disagrees" not in codes(fitted(X, sigma=0.01))
 
 
+@pytest.mark.slow
 def test_matches_that_share_points_are_counted():
     X = make_plane_pair(2, sizes=100, anomaly_share=0.3, random_state=0).data
     shared = np.vstack([X, np.column_stack([X[:80, :2] + 7.0, np.tile(X[0, 2:], (80, 1))])])
@@ -149,6 +151,7 @@ def test_anomalies_that_score_like_normal_points_are_reported():
         assert [each.code for each in found] == codes_found
 
 
+@pytest.mark.slow
 def test_a_vague_trend_is_called_weak():
     rng = np.random.default_rng(0)
     x = rng.normal(size=400)
@@ -166,6 +169,7 @@ def test_structures_that_hold_few_points_are_reported():
     assert "little_explained" not in codes(fitted(LINES))
 
 
+@pytest.mark.slow
 def test_columns_of_few_levels_are_named_where_distances_use_them():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 2))
@@ -178,6 +182,7 @@ def test_columns_of_few_levels_are_named_where_distances_use_them():
     assert "categorical_columns" not in codes(fitted(law, "linear_regression"))
 
 
+@pytest.mark.slow
 def test_a_level_of_the_target_is_no_law():
     """It holds for many rows in a band of no width, whatever the other columns are."""
     rng = np.random.default_rng(0)

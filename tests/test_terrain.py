@@ -52,6 +52,7 @@ def test_a_plateau_above_cliffs_is_ground_though_it_lies_above_the_rest():
     assert find_ground(np.column_stack([x, y, z])).is_ground.mean() > 0.95
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.floats(0.01, 100), st.floats(-1e6, 1e6), st.integers(0, 50))
 def test_unit_place_and_order_of_the_points_do_not_matter(unit, shift, seed):

@@ -89,6 +89,7 @@ def test_columns_are_scaled_by_themselves_only_if_models_stay_models(family):
         assert any("scale_columns=True" in text for text in texts)
 
 
+@pytest.mark.slow
 def test_a_given_sigma_and_flat_data_are_not_scaled_by_themselves():
     with pytest.warns(UserWarning, match="varies"):
         given = detector("line", sigma=0.5, n_models=500).fit(in_units("line"))
@@ -99,6 +100,7 @@ def test_a_given_sigma_and_flat_data_are_not_scaled_by_themselves():
     assert flat.threshold_source_ == "units differ"
 
 
+@pytest.mark.slow
 def test_equal_units_are_not_changed_by_scale_columns():
     X = SCENES["line"].data
     one = detector("line", n_models=500).fit(X)
@@ -114,6 +116,7 @@ def scaled_plane():
     return detector("plane", scale_columns=True, n_models=1500).fit(in_units("plane"))
 
 
+@pytest.mark.slow
 def test_files_pickles_and_copies_keep_the_units(scaled_plane, tmp_path):
     X = in_units("plane")
     scaled_plane.save(tmp_path / "model.pif")

@@ -47,6 +47,7 @@ def test_it_is_cloned_with_its_parameters(pif):
     assert one.get_params()["family"] == "circle"
 
 
+@pytest.mark.slow
 def test_beside_a_detector_of_pyod(pif):
     from pyod.models.iforest import IForest
 

@@ -95,6 +95,7 @@ def test_bad_options_are_named(make):
         make(2, sizes=[1, 2, 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", PAIRS)
 def test_pixels_outside_the_window_of_a_patch_show_nothing_of_it(make, monkeypatch):
     pair = make(3, random_state=2)

@@ -73,6 +73,7 @@ def test_a_detector_of_many_rows_holds_no_reference_to_them(detector, many):
     assert len(detector.predict(many[:5])) == 5
 
 
+@pytest.mark.slow
 def test_bands_are_measured_on_4096_points_until_models_are_selected_then_on_50_000(
     many, monkeypatch
 ):
@@ -134,6 +135,7 @@ def test_a_saved_model_of_many_points_does_not_contain_the_points(many, tmp_path
         assert [each.support for each in other.structures_] == supports
 
 
+@pytest.mark.slow
 def test_a_fitted_model_does_not_change_if_x_changes():
     X = make_lines(3, sizes=300, noise=0.01, anomaly_share=0.25, random_state=0).data
     params = small(pool_size=300, n_models=500)

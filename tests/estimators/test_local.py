@@ -62,6 +62,7 @@ def test_the_score_of_a_row_does_not_depend_on_the_others_or_on_the_block(fitted
     assert detector.anomaly_score(X[3:4])[0] == detector.scores_[3]
 
 
+@pytest.mark.slow
 def test_threads_change_no_bit(fitted):
     detector, X, _ = fitted
     threads = clone(detector).set_params(n_jobs=2).fit(X)
@@ -128,6 +129,7 @@ def test_members_of_local_structures_are_rows_of_their_windows(fitted):
         assert (x <= high + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_features_leave_the_time_out_of_the_structures():
     rng = np.random.default_rng(0)
     t, u = np.arange(400.0), rng.normal(size=400)
@@ -151,6 +153,7 @@ def test_rows_that_no_given_window_holds_are_judged_by_the_whole():
     assert "windows_skipped" in [each.code for each in detector.diagnosis_]
 
 
+@pytest.mark.slow
 def test_contamination_flags_that_share(fitted):
     detector, X, _ = fitted
     changed = clone(detector).set_params(contamination=0.1).fit(X)
@@ -171,6 +174,7 @@ def test_noise_alone_is_not_flagged():
     assert detector.diagnosis_[0].code == "no_structure"
 
 
+@pytest.mark.slow
 def test_a_channel_that_is_constant_in_a_window_leaves_that_window_out():
     X, _ = sine()
     X[X[:, 0] < 5, 1] = 0.0

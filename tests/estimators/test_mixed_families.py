@@ -61,6 +61,7 @@ def test_two_families_find_the_structures_of_both(scene, make):
     assert auc[str(BOTH)] > auc["circle"] - 0.01
 
 
+@pytest.mark.slow
 def test_structures_of_both_families_are_found_and_explained(scene):
     X, y = scene
     detector = PreferenceIsolationForest(BOTH, random_state=0).fit(X)
@@ -73,6 +74,7 @@ def test_structures_of_both_families_are_found_and_explained(scene):
     assert any("(circle," in str(each) for each in detector.explain(X[:1]))
 
 
+@pytest.mark.slow
 def test_a_model_of_two_families_can_be_saved(scene, tmp_path):
     X, _ = scene
     family = [("line", 0.4), (get_family("circle"), 0.6)]
@@ -127,6 +129,7 @@ def test_n_models_must_be_at_least_the_number_of_families(scene):
     assert [share for _, share in resolve_families(BOTH)] == [0.5, 0.5]
 
 
+@pytest.mark.slow
 def test_the_list_that_was_fitted_may_be_passed_again(scene, tmp_path):
     X, _ = scene
     upright = from_functions(

@@ -70,6 +70,7 @@ def test_sample_weight_is_quality():
         DETECTOR.fit(X, quality=quality)
 
 
+@pytest.mark.slow
 def test_metadata_is_routed_through_pipelines_and_cross_validation():
     quality = np.where(Y > 0, 1.0, 0.01)
     labels = np.where(Y > 0, 1, -1)

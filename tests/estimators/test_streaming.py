@@ -49,6 +49,7 @@ def test_too_few_rows_have_no_score_and_no_label():
     assert early.models_ is None
 
 
+@pytest.mark.slow
 def test_labels_are_those_of_predict_when_each_row_came():
     X, one, many = rows(130), make(), make()
     _, labels = many.score_learn(X, return_labels=True)
@@ -73,6 +74,7 @@ def _continued(path, X):
     return StreamingPreferenceIsolationForest.load(path).score_learn(X)
 
 
+@pytest.mark.slow
 def test_a_loaded_state_goes_on_exactly_there(saved, tmp_path):
     _, path = saved
     X = rows(120, seed=1, slope=-1.0)
@@ -101,6 +103,7 @@ def test_a_state_before_the_first_renewal_goes_on_as_well(tmp_path):
     np.testing.assert_array_equal(_continued(tmp_path / "state.pif", X[7:]), expected[7:])
 
 
+@pytest.mark.slow
 def test_a_state_of_another_model_is_refused(saved, tmp_path):
     path = tmp_path / "model.pif"
     PreferenceIsolationForest(n_models=50, n_estimators=2).fit(rows(50)).save(path)

@@ -259,6 +259,7 @@ def test_what_is_not_a_number_is_out_of_reach():
     assert np.array_equal(np.isinf(R[:, 0]), X[:, 0] < 0)
 
 
+@pytest.mark.slow
 def test_threads_and_batches_change_nothing():
     family = LearnedFamily(TREE, 5)
     one = PreferenceEmbedding(family, sigma=0.1, n_models=60, random_state=0).fit(X)
@@ -492,6 +493,7 @@ def test_families_of_the_same_functions_are_equal():
     assert len({ONE, MANY, pickle.loads(pickle.dumps(ONE))}) == 2
 
 
+@pytest.mark.slow
 def test_functions_find_what_the_family_of_lines_finds():
     X, y = make_lines(3, noise=0.01, anomaly_share=0.3, random_state=0, return_X_y=True)
     for family in (ONE, MANY):

@@ -160,6 +160,7 @@ def test_cylinders_with_normals_obey_their_laws():
     check_family(plain, cylinder_points(normals=True))
 
 
+@pytest.mark.slow
 def test_cylinders_with_normals_equal_the_naive_ones():
     family = ORIENTED[0]
     X = np.random.default_rng(0).uniform(-100, 100, (40, 6))

@@ -32,6 +32,7 @@ def detector():
     )
 
 
+@pytest.mark.slow
 def test_models_of_both_laws_join():
     models = joined(X)
     assert 10 < len(models) - 300 <= 400
@@ -40,6 +41,7 @@ def test_models_of_both_laws_join():
         assert np.median(R[law == TARGET], axis=0).min() < 0.03
 
 
+@pytest.mark.slow
 def test_drawn_models_stay_behind_them_as_they_were():
     models, before = joined(X), drawn(X)
     n = len(models) - len(before)
@@ -91,6 +93,7 @@ def test_anomalies_of_many_columns_score_high(detector):
         assert roc_auc_score(TARGET[:600] == 0, each.scores_) > 0.95
 
 
+@pytest.mark.slow
 def test_new_rows_are_flagged_as_often_as_training_rows(detector):
     for on_a_law in (True, False):
         old, new = (

@@ -40,6 +40,7 @@ def outcomes(tmp_path_factory):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
 @pytest.mark.parametrize("name", [path.name for path in FILES])
 def test_a_hostile_file_is_read_or_refused_in_one_line(name, outcomes):

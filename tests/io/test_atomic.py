@@ -176,6 +176,7 @@ def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked_is_made_again(
     assert names(tmp_path) == ["result"]
 
 
+@pytest.mark.slow
 def test_two_writers_of_one_file_at_once_leave_one_whole_file(tmp_path):
     path, start = tmp_path / "result", threading.Barrier(8)
 

@@ -64,6 +64,7 @@ def test_what_is_a_url(tmp_path, monkeypatch):
     assert shown("https://me:secret@host/a.csv") == "https://me:***@host/a.csv"
 
 
+@pytest.mark.slow
 def test_a_file_of_a_server_is_read(server, tmp_path, capsys):
     out = tmp_path / "o.csv"
     code, printed, err = run(capsys, "detect", f"{server}/lines.csv", *QUICK, "--out", out)
@@ -79,6 +80,7 @@ def test_a_file_of_a_server_is_read(server, tmp_path, capsys):
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_store_is_read_and_written(store, tmp_path, capsys):
     table = Table({"x": np.arange(5.0), "y": np.arange(5) ** 2}, "here")
     for suffix in (".csv", ".parquet", ".ply", ".npy", ".jsonl.gz"):

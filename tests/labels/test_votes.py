@@ -136,6 +136,7 @@ def test_chance_p_values_of_new_random_points_are_uniform(fitted, name):
     assert 0 < p.min() <= p.max() <= 1
 
 
+@pytest.mark.slow
 def test_chance_p_values_bound_the_share_of_random_points_among_those_kept(fitted):
     """Benjamini-Hochberg at level q keeps at most a share q of random points as normal."""
     detector, scene = fitted["homography"], SCENES["homography"]
@@ -219,6 +220,7 @@ def test_chance_p_values_are_not_available_without_a_null_distribution():
         assert detector.explain(scene.data[:1])[0].p_value is None
 
 
+@pytest.mark.slow
 def test_fitted_results_are_cleared_by_a_new_fit():
     detector = PreferenceIsolationForest("line", n_estimators=5, random_state=0)
     for name in ("structures_", "null_scores_", "sigma_", "models_"):
@@ -238,6 +240,7 @@ def test_fitted_results_are_cleared_by_a_new_fit():
         detector.set_params(in_sample_preferences="no").fit(SCENES["line"].data)
 
 
+@pytest.mark.slow
 def test_the_detector_of_the_paper_uses_otsus_threshold():
     scene = SCENES["line"]
     detector = PreferenceIsolationForest.paper("line", sigma=0.008, random_state=0).fit(scene.data)
@@ -263,6 +266,7 @@ def test_new_points_are_labelled_like_training_points(n, scenes):
     assert abs(np.mean(differences)) < 0.05
 
 
+@pytest.mark.slow
 def test_far_points_do_not_change_the_scores_of_others():
     scene = SCENES["circle"]
     far = np.random.default_rng(0).uniform(-100, 100, (max(1, len(scene.data) // 100), 2))

@@ -55,6 +55,7 @@ integers = arrays(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tanimoto", "jaccard", "ruzicka"])
 @given(A=integers, B=integers)
 def test_fixed_point_distances_equal_the_naive_ones_to_the_last_bit(name, A, B):
@@ -62,6 +63,7 @@ def test_fixed_point_distances_equal_the_naive_ones_to_the_last_bit(name, A, B):
     assert np.array_equal(ours, naive.table(name, A, B))
 
 
+@pytest.mark.slow
 @given(A=integers, B=integers)
 def test_binary_preferences_make_tanimoto_exactly_jaccard(A, B):
     A, B = fixed_point(127 * (A > 0)), fixed_point(127 * (B > 0))

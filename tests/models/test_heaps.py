@@ -103,6 +103,7 @@ def test_points_that_do_not_count_have_infinite_residuals():
     assert not is_heap(LINE, X, np.full_like(R, np.inf), np.array([0.04])).any()
 
 
+@pytest.mark.slow
 def test_a_line_as_noisy_as_the_data_are_wide_is_no_heap():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(-1, 1, 900), rng.normal(0, 0.3, 900)])

@@ -177,6 +177,7 @@ def test_structures_are_drawn_with_their_members_and_outlines():
         assert each.residuals(points).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_legend_of_many_structures_stays_short():
     scene = make_lines(10, sizes=60, noise=0.003, anomaly_share=0.1, random_state=0)
     detector = PreferenceIsolationForest("line", random_state=0).fit(scene.data)
@@ -253,6 +254,7 @@ def test_a_tree_is_drawn_with_a_letter_for_each_leaf():
         plot_tree(VoronoiForest("euclidean"))
 
 
+@pytest.mark.slow
 def test_a_tree_of_many_leaves_has_no_letters():
     rows = np.random.default_rng(0).normal(size=(300, 2))
     ax = plot_tree(VoronoiForest("euclidean", n_estimators=1, random_state=0).fit(rows))

@@ -51,6 +51,7 @@ def test_one_seed_gives_one_answer(circles):
     assert again.to_dict() == circles.to_dict()
 
 
+@pytest.mark.slow
 def test_the_table_is_text_html_and_json(circles):
     assert "circle" in str(circles)
     assert "<table>" in circles._repr_html_()
@@ -132,6 +133,7 @@ def test_one_column_has_no_structure():
         propose_families(RNG.random((50, 1)))
 
 
+@pytest.mark.slow
 def test_candidates_can_be_given_and_must_fit():
     found = propose_families(LINES, ["line", "circle"], random_state=0)
     assert {each.name for each in found} == {"line", "circle"}

@@ -21,6 +21,7 @@ def noise(shape):
     return np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
 
 
+@pytest.mark.slow
 def test_images_lie_in_the_page_with_the_size_that_coordinates_refer_to(tmp_path):
     from PIL import Image
 

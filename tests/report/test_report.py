@@ -110,6 +110,7 @@ def test_a_threshold_that_was_set_by_hand_is_not_called_automatic(write, lines, 
     assert "contamination 5 %" in plain(write(detector.set_contamination(0.05))[0])
 
 
+@pytest.mark.slow
 def test_a_page_without_structure_says_so_in_the_headline_and_a_banner(write, few_anomalies):
     X = np.random.default_rng(0).uniform(size=(90, 2))
     with pytest.warns(UserWarning, match="no point is flagged"):
@@ -146,6 +147,7 @@ def test_rows_at_the_top_that_are_kept_are_marked_and_counted(write, few_anomali
     assert "None of these rows is above it" in plain(write(detector.set_threshold(1.0), X)[0])
 
 
+@pytest.mark.slow
 def test_coordinates_far_from_zero_have_enough_digits_to_distinguish_them(write):
     X = 100 * make_lines(3, noise=0.01, random_state=0).data + [500_000, 4_000_000]
     detector, _ = fitted(X=X)
@@ -203,6 +205,7 @@ def hue(colour):
     return colorsys.rgb_to_hsv(*(int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)))[0]
 
 
+@pytest.mark.slow
 def test_the_same_input_gives_the_same_file(tmp_path):
     pages = []
     for name in ("a.html", "b.html"):
@@ -350,6 +353,7 @@ def test_a_forest_without_models_has_a_report_too(write):
     assert data["nearest"] is None
 
 
+@pytest.mark.slow
 def test_the_papers_detector_and_several_families_have_reports(write):
     X = make_circles(2, random_state=0).data
     text, _ = write(

@@ -47,6 +47,7 @@ def test_scenes_are_what_their_condition_says(family):
         assert len(beyond.scene(family, "unequal noise", 5)[0]) == len(plain[0])
 
 
+@pytest.mark.slow
 def test_a_scene_is_evaluated_by_scores_labels_and_structures():
     values = compute(Trial("scene", "line", "20 %", FREE, 0, 3))["values"]
     assert values["auc"] > 0.9
@@ -125,6 +126,7 @@ def test_the_page_has_the_results_of_the_trials():
     np.testing.assert_allclose(curves["stair3"]["piforest"].mean, 0.91, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_an_incomplete_trial_is_computed_again(tmp_path, capsys):
     trial = Trial("halves", "line", "200", FREE, 0, 3)
     (cell,) = run_jobs([trial], tmp_path, 1)

@@ -178,6 +178,7 @@ def test_groups_are_drawn_in_proportion_to_their_size():
     assert agree(frequencies(drawn, 37), np.where(groups < 3, 3 / 35, 0), many)
 
 
+@pytest.mark.slow
 def test_groups_may_be_names():
     numbers = np.repeat([0, 1, 2], [15, 10, 5])
     fits = [

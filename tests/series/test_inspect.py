@@ -31,6 +31,7 @@ def test_a_fault_of_one_channel_is_one_run_with_its_name():
     assert run.score == found.scores[300:320].max()
 
 
+@pytest.mark.slow
 def test_units_of_the_channels_do_not_matter():
     t, values = series()
     plain = inspect_series(t, values, random_state=0)
@@ -39,6 +40,7 @@ def test_units_of_the_channels_do_not_matter():
     assert (other.flagged == plain.flagged).all()
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_result_with_any_number_of_threads():
     t, values = series()
     one, two = (inspect_series(t, values, random_state=3, n_jobs=n) for n in (1, 2))
@@ -68,6 +70,7 @@ def test_a_channel_that_starts_to_change_after_the_reference_counts():
     assert found.constant == []
 
 
+@pytest.mark.slow
 def test_constant_channels_are_left_out():
     t, values = series()
     found = inspect_series(t, np.column_stack([values, np.full(500, 4.0)]), random_state=0)
@@ -155,6 +158,7 @@ def test_runs_hold_each_flagged_row_once(flags):
     assert all(b.first > a.last + 1 for a, b in pairwise(runs))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 4), st.integers(0, 99), st.sampled_from([-3.0, 3.0]))
 def test_the_channel_with_the_fault_is_the_reason(channel, seed, size):
     rng = np.random.default_rng(seed)

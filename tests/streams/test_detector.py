@@ -68,6 +68,7 @@ def passed():
     return detector, X, detector.pass_rows(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[1], [64, 1, 30]])
 def test_blocks_of_any_size_give_the_same_bits(blocks, passed):
     whole, X, expected = passed
@@ -112,6 +113,7 @@ def test_equal_rows_have_no_model_and_no_score_and_no_error():
     assert np.isfinite(detector.pass_rows(np.ones((1, 2)))[0]).all()
 
 
+@pytest.mark.slow
 def test_a_share_of_the_window_is_flagged_with_a_given_contamination():
     X, _ = stream(300)
     detector = make(contamination=0.1)

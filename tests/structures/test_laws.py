@@ -77,6 +77,7 @@ def test_an_exact_law_flags_nothing():
     assert (detector.labels_ == 1).all()
 
 
+@pytest.mark.slow
 def test_a_trend_that_most_rows_do_not_follow_flags_nothing_and_says_so(tmp_path, monkeypatch):
     X = table(200, 0.7, seed=2)
     detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)

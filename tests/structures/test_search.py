@@ -62,6 +62,7 @@ def test_five_parallel_lines_eight_sigmas_apart_are_found(seed):
         assert each.half_width < 0.03
 
 
+@pytest.mark.slow
 def test_the_search_scales_with_the_unit_of_length_and_needs_no_threads(scene):
     one = find_structures([scene], all_of(scene), Stream(5))
     with thread_limit(1):
@@ -142,6 +143,7 @@ def pieces_of_a_curve(n_pieces, seed=0):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_unions_equal_those_of_trying_every_pair_again(seed):
     found = pieces_of_a_curve(9, seed)
@@ -154,6 +156,7 @@ def test_unions_equal_those_of_trying_every_pair_again(seed):
         assert (a.half_width, a.log_ratio) == (b.half_width, b.log_ratio)
 
 
+@pytest.mark.slow
 def test_a_pair_that_did_not_change_is_not_tried_again(monkeypatch):
     found, tried = pieces_of_a_curve(16), []
     among, limit = all_of(found[0].bands), significance_limit([found[0].bands])

@@ -57,6 +57,7 @@ def test_what_the_page_does_not_allow_is_a_problem(row, problem):
     assert all(line.startswith(start) for line, start in zip(lines, problem))
 
 
+@pytest.mark.slow
 def test_packages_are_found_through_others():
     needed = licences.needed()
     assert needed["llvmlite"] == {"core"}  # through numba

@@ -29,6 +29,7 @@ def test_features_of_every_kind_match_the_planes(pair, features):
     assert np.mean(right(pair, found.X)) > 0.8
 
 
+@pytest.mark.slow
 def test_masks_leave_features_out(pair, tmp_path):
     mask = np.zeros(pair.images[0].shape[:2], np.uint8)
     mask[:, :300] = 1
@@ -42,6 +43,7 @@ def test_masks_leave_features_out(pair, tmp_path):
         extract_features(pair.images[0], mask=mask[:9])
 
 
+@pytest.mark.slow
 def test_matches_are_mutual_by_default(pair):
     both, there = match_images(*pair.images), match_images(*pair.images, mutual=False)
     assert len(both.X) < len(there.X)

@@ -44,6 +44,7 @@ def test_true_matches_of_images_are_separated_from_false_ones(pair, matched):
     assert roc_auc_score(~truth, matched.ratio) < roc_auc_score(~truth, kept.scores)
 
 
+@pytest.mark.slow
 def test_keypoints_arrays_and_pairs_give_the_same(matched):
     first, second = matched.X[:, :2], matched.X[:, 2:]
     n = len(first)

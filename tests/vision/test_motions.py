@@ -85,6 +85,7 @@ def test_a_fundamental_matrix_with_cameras_has_a_pose_too(pair):
     assert angle(motion.t, pair.t) < 8
 
 
+@pytest.mark.slow
 def test_a_camera_that_only_turns_has_no_translation():
     turned = calibrated_pair(t=(0, 0, 0))
     K1, K2 = turned.cameras
@@ -107,6 +108,7 @@ def test_a_plane_leaves_the_fundamental_matrix_undetermined():
     assert np.median(transfer_errors(motion.H, flat.X[motion.members])) < 1
 
 
+@pytest.mark.slow
 def test_homographies_are_those_of_opencv_on_the_same_matches():
     pair = make_plane_pair(2, random_state=0)
     kept = filter_matches(pair.data[:, :2], pair.data[:, 2:], family="homography", random_state=0)
@@ -200,6 +202,7 @@ def test_quality_draws_samples_of_matches_to_trust(pair):
     assert pair.true[np.unique(kept.detector.models_[0].samples)].all()
 
 
+@pytest.mark.slow
 def test_keypoints_give_a_mask_that_opencv_draws():
     pair = make_plane_pair(2, random_state=0)
     keypoints = [

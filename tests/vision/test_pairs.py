@@ -73,6 +73,7 @@ def test_colmap_reads_the_geometries_that_are_written(database, calibrated):
         assert result.parallax > 1
 
 
+@pytest.mark.slow
 def test_the_copy_keeps_all_other_tables(database, calibrated):
     path, out = database[0], calibrated[0]
     with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(out)) as new:
@@ -163,6 +164,7 @@ def test_a_pair_is_judged_as_by_filter_matches(tmp_path):
     assert np.mean(weighted.kept == result.kept) > 0.9
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on(database, tmp_path):
     from piforest.io.matches import open_matches
 

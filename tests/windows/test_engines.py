@@ -35,6 +35,7 @@ class TestDask:
     def _dask(self):
         pytest.importorskip("dask")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("chunks", [900, 250, (0, 1, 899)])
     def test_arrays_give_the_same_bits(self, fitted, chunks):
         import dask.array as da
@@ -50,6 +51,7 @@ class TestDask:
         assert np.array_equal(detector.scores_, fitted.scores_)
         assert str(detector.explain(X[:2])) == str(fitted.explain(sheet()[:2]))
 
+    @pytest.mark.slow
     def test_frames_keep_their_names_and_partitions(self):
         import dask.dataframe as dd
 

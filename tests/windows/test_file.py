@@ -35,6 +35,7 @@ def saved(fitted, tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_saved_model_gives_the_same_results(fitted, saved):
     X = sine()
     for loaded in (piforest.load(saved), LocalPreferenceIsolationForest.load(saved)):

@@ -77,6 +77,7 @@ def test_the_colours_of_a_scan_can_be_kept(scene, tmp_path, capsys):
         assert (np.unique(colours).tolist() == [7]) == kept
 
 
+@pytest.mark.slow
 def test_points_without_a_coordinate_stay_grey_and_unscored(scene, tmp_path, capsys):
     X = scene.data.astype(np.float32)
     X[5, 1] = np.nan
@@ -138,6 +139,7 @@ def test_normals_are_estimated_where_the_scan_has_none(tmp_path, capsys):
     assert json.loads(printed)["normals"] == "given"
 
 
+@pytest.mark.slow
 def test_normals_point_to_the_viewpoint_of_a_scan(scene, tmp_path, capsys):
     path = tmp_path / "scan.pcd"
     write_table(path, Table(dict(zip("xyz", scene.data.T.copy())), "scan"))
@@ -217,6 +219,7 @@ def test_the_error_of_an_unreadable_scan_is_one_line(scan, tmp_path, capsys):
     assert "a cloud has three coordinates" in err
 
 
+@pytest.mark.slow
 def test_a_sample_of_a_large_cloud_is_drawn(tmp_path, monkeypatch):
     from piforest.apps.cli import _plots
 

@@ -65,6 +65,7 @@ def test_many_columns_are_named_in_part(tmp_path, capsys):
     assert "t8 (text), t9 (text), and 5 more\n" in printed
 
 
+@pytest.mark.slow
 def test_the_target_is_named(table, tmp_path, capsys):
     named = ["--option", "target=price"]
     code, printed, _ = run(capsys, "detect", table, *LAW, *named, "--out", tmp_path / "a.out.csv")

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import pty
-import subprocess
 import sys
 
 import numpy as np
@@ -88,6 +87,7 @@ def test_json_is_one_object_and_nothing_else(lines, tmp_path, capsys):
     assert first["values"] == {**row, "x": float(row["x"]), "y": float(row["y"])}
 
 
+@pytest.mark.slow
 def test_threads_change_nothing_and_seeds_do(lines, capsys):
     answers = []
     for extra in (["--jobs", "1"], ["--jobs", "2"], ["--seed", "1"]):
@@ -155,6 +155,7 @@ def test_without_a_suffix_the_output_has_that_of_the_file(scene, tmp_path, capsy
     assert "scores.tsv" in printed
 
 
+@pytest.mark.slow
 def test_a_file_that_has_scores_keeps_them(lines, tmp_path, capsys):
     once, twice = tmp_path / "once.csv", tmp_path / "twice.csv"
     run(capsys, "detect", lines, "--family", "line", "--out", once)
@@ -168,6 +169,7 @@ def test_a_file_that_has_scores_keeps_them(lines, tmp_path, capsys):
         assert row["score"] == row["piforest_score"]
 
 
+@pytest.mark.slow
 def test_rows_without_a_number_are_an_error_or_stay_unscored(lines, tmp_path, capsys):
     text = lines.read_text().splitlines()
     text[17] = "s016,,0.5,gone"
@@ -226,17 +228,14 @@ def test_rows_of_every_kind_can_be_drawn(family, tmp_path, capsys):
     assert plot.stat().st_size > 10_000
 
 
-@pytest.mark.slow
-def test_progress_is_shown_on_a_terminal_alone(lines):
-    command = [sys.executable, "-m", "piforest", "detect", str(lines), "--family", "line"]
-    plain = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert plain.stderr == ""
+def test_progress_is_shown_on_a_terminal_alone(lines, capsys, monkeypatch):
+    command = ["detect", lines, "--family", "line"]
+    assert run(capsys, *command)[2] == ""
     for extra, shown in (([], True), (["--json"], False)):
         ours, theirs = pty.openpty()
-        subprocess.run(
-            [*command, *extra], stdout=subprocess.PIPE, stderr=theirs, text=True, check=True
-        )
-        os.close(theirs)
+        with os.fdopen(theirs, "w") as terminal, monkeypatch.context() as patched:
+            patched.setattr(sys, "stderr", terminal)
+            assert run(capsys, *command, *extra)[0] == 0
         printed = b""
         try:
             while part := os.read(ours, 4096):
@@ -247,6 +246,7 @@ def test_progress_is_shown_on_a_terminal_alone(lines):
         assert (b"piforest: 100 trees" in printed) == shown
 
 
+@pytest.mark.slow
 def test_warnings_are_one_line_without_the_place_in_the_code(tmp_path, capsys):
     X = np.random.default_rng(0).uniform(size=(40, 2))
     np.save(tmp_path / "noise.npy", X)

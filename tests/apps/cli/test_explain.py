@@ -71,6 +71,7 @@ def test_a_stored_model_explains_the_same_and_knows_its_columns(folder, tmp_path
     assert json.loads(printed)["values"] == {"east": -0.4, "north": 0.91}
 
 
+@pytest.mark.slow
 def test_without_a_row_the_most_anomalous_is_explained(folder, detector, capsys):
     worst = int(detector[0].scores_.argmax())
     answer = json.loads(run(capsys, folder / "points.csv", "--family", "line", "--json")[1])
@@ -102,6 +103,7 @@ def test_the_row_is_drawn_over_its_structures(made, folder, tmp_path, capsys):
     assert "--force" in err
 
 
+@pytest.mark.slow
 def test_the_plot_has_the_row_number_of_the_file(folder, tmp_path, capsys):
     import matplotlib as mpl
 

@@ -54,6 +54,7 @@ def test_the_demo_can_draw_vectors_and_skip_the_picture(tmp_path, capsys, monkey
     assert "<svg" in (tmp_path / "scene.svg").read_text()
 
 
+@pytest.mark.slow
 def test_the_demo_without_matplotlib_says_what_to_install(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert cli.main(["demo", "--out", str(tmp_path / "demo.png")]) == 0

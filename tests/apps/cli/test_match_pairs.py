@@ -53,6 +53,7 @@ def table(tmp_path_factory):
 FEW = ("--models", "1500", "--trees", "30")
 
 
+@pytest.mark.slow
 def test_pixels_with_cameras_give_a_pose(table, tmp_path, capsys):
     path, pair = table
     K = [f"{c.fx},{c.fy},{c.cx},{c.cy}" for c in pair.cameras]
@@ -134,6 +135,7 @@ def test_all_pairs_of_a_database_are_written_to_a_copy(database, tmp_path, capsy
     assert json.loads(printed)["pairs"][2]["sigma"] is None
 
 
+@pytest.mark.slow
 def test_a_database_is_changed_in_place_and_one_pair_is_examined(database, tmp_path, capsys):
     pycolmap = pytest.importorskip("pycolmap")
     path = tmp_path / "mine.db"
@@ -209,6 +211,7 @@ def test_all_images_of_a_folder_are_matched(photos, tmp_path, capsys):
     assert [row["matches"] > 0 for row in json.loads(printed)["pairs"]] == [False, True, False]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(database, tmp_path, capsys, monkeypatch):
     out = tmp_path / "kept.db"
     command = [database, "--out", out, *FEW, "--jobs", "1"]

@@ -60,6 +60,7 @@ def test_wrong_matches_of_two_images_are_found(pair, folder, tmp_path, capsys):
     assert cv2.imread(str(drawn)).shape[1] > 1000
 
 
+@pytest.mark.slow
 def test_matches_of_a_file_are_scored_and_nothing_is_lost(pair, folder, tmp_path, capsys):
     out = tmp_path / "m.csv"
     code, printed, err = run(
@@ -120,6 +121,7 @@ def test_matches_of_a_colmap_database_are_read(pair, folder, tmp_path, capsys):
     assert "no image 'c.png'; its images: a.png, b.png" in err
 
 
+@pytest.mark.slow
 def test_matches_outside_of_the_images_raise_a_warning(folder, tmp_path, capsys):
     code, _, err = run(
         capsys, folder / "a.png", folder / "small.png", "--family", "homography", "--matches",

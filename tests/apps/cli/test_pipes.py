@@ -26,6 +26,7 @@ def feed(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(content))))
 
 
+@pytest.mark.slow
 def test_rows_go_to_standard_output_and_the_summary_to_standard_error(points, tmp_path, capsys):
     code, out, err = run(capsys, "detect", points, *QUICK, "--out", "-")
     assert code == 0
@@ -37,6 +38,7 @@ def test_rows_go_to_standard_output_and_the_summary_to_standard_error(points, tm
     assert (code, again, err) == (0, out, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
 def test_standard_input_is_a_table_or_json_lines(name, points, tmp_path, capsys, monkeypatch):
     feed(monkeypatch, points.read_bytes())
@@ -58,12 +60,15 @@ def test_commands_in_a_pipe(points, tmp_path):
         command = [sys.executable, "-m", "piforest", *map(str, arguments)]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    detect = piforest("detect", "-", *QUICK, "--out", "-", "--model", tmp_path / "m.pif", "--quiet")
+    model = tmp_path / "m.pif"
+    detect = piforest("detect", "-", *QUICK, "--out", "/dev/stdout", "--model", model, "--quiet")
     scored, _ = detect.communicate(points.read_bytes())
     assert detect.returncode == 0
-    score = piforest("score", "/dev/stdin", "--model", tmp_path / "m.pif", "--out", "-", "--quiet")
+    score = piforest("score", "/dev/stdin", "--model", model, "--out", "-", "--quiet")
     again, _ = score.communicate(scored)
     assert score.returncode == 0
+    assert scored.startswith(b"id,x,y,note,score,anomaly,structure,distance\ns000,")
+    assert scored.count(b"\n") == 258
     rows = [line.split(",") for line in again.decode().splitlines()]
     names = ["score", "anomaly", "structure", "distance"]
     assert rows[0][-8:] == [*names, *(f"piforest_{name}" for name in names)]

@@ -154,6 +154,7 @@ def test_columns_of_the_model_that_the_file_lacks_are_an_error(model, tmp_path, 
     assert captured.err == ""
 
 
+@pytest.mark.slow
 def test_a_model_with_a_custom_family_needs_python(tmp_path, capsys):
     custom = from_functions(
         lambda points: np.polyfit(points[:, 0], points[:, 1], 1),

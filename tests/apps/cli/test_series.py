@@ -23,6 +23,7 @@ def table(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_the_runs_are_printed_and_written(capsys, table, tmp_path):
     pytest.importorskip("matplotlib")
     outputs = [tmp_path / name for name in ("runs.png", "runs.csv", "scored.csv")]
@@ -53,6 +54,7 @@ def test_json_holds_the_same_runs_as_the_table(capsys, table, tmp_path):
     assert found["channels"] == ["flow", "speed"]
 
 
+@pytest.mark.slow
 def test_an_option_of_the_family_is_taken(capsys, table):
     code, out, _ = run(
         capsys, "series", table, "--time", "when", "--columns", "flow,speed", "--family",

@@ -13,7 +13,7 @@ from cli_runs import run
 
 @pytest.fixture
 def depth(tmp_path):
-    v, u = np.mgrid[:60, :80]
+    v, u = np.mgrid[:40, :60]
     values = 20 + 0.1 * u + 0.002 * v**2
     values += 0.05 * np.random.default_rng(0).normal(size=values.shape)
     values[20:30, 40:52] -= 2
@@ -30,14 +30,14 @@ def test_a_picture_a_table_and_scores_are_written(capsys, tmp_path, depth):
         capsys, "surface", depth, "--out", outputs[0], "--table", outputs[1], "--scores", outputs[2]
     )
     assert code == 0
-    assert "map         80 x 60 pixels of depth.npy, 100 % valid" in out
+    assert "map         60 x 40 pixels of depth.npy, 100 % valid" in out
     assert "wrote" in out
     assert outputs[0].read_bytes()[:4] == b"\x89PNG"
     with open(outputs[1], newline="") as file:
         first = next(csv.DictReader(file))
     assert abs(int(first["left"]) - 40) <= 2
     assert float(first["depth"]) == pytest.approx(-2, abs=0.2)
-    assert np.load(outputs[2]).shape == (60, 80)
+    assert np.load(outputs[2]).shape == (40, 60)
 
 
 @pytest.mark.slow

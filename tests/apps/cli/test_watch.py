@@ -44,6 +44,7 @@ def expected(whole, rows):
     ]
 
 
+@pytest.mark.slow
 def test_the_lines_come_back_with_score_and_verdict(whole, capsys):
     code, out, err = run(capsys, "watch", whole[0], *OPTIONS)
     assert code == 0
@@ -116,6 +117,7 @@ def test_a_signal_saves_the_state_and_lines_come_as_they_are_sent(whole, tmp_pat
     assert found == expected(whole, rows[1:])
 
 
+@pytest.mark.slow
 def test_a_state_of_another_model_or_of_other_columns_is_refused(whole, tmp_path, capsys):
     state = tmp_path / "state.pif"
     assert run(capsys, "watch", whole[0], *OPTIONS, "--state", state)[0] == 0

@@ -116,6 +116,7 @@ def test_code_is_looked_at_and_not_run():
             check_code(source)
 
 
+@pytest.mark.slow
 def test_findings_come_with_settings_that_help():
     rng = np.random.default_rng(0)
     t = rng.uniform(0, 2 * np.pi, 300)

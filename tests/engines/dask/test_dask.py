@@ -129,6 +129,7 @@ def test_every_sampler_draws_the_same_models_from_partitions(many, sampler):
             make().set_params(sampler=sampler).fit(array, **short)
 
 
+@pytest.mark.slow
 def test_models_of_more_than_50_000_points_are_drawn_from_the_subset(many):
     detector = DETECTORS["default"]().fit(many)
     assert len(detector.fitted_.subset) == SUBSET
@@ -192,6 +193,7 @@ def test_a_folder_of_parquet_files_gets_a_column_of_scores(few, tmp_path):
     assert np.array_equal(detector.anomaly_score(array).compute(), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_unknown_lengths_are_counted_and_empty_partitions_are_accepted(few):
     lazy = dd.from_pandas(frame(few), npartitions=6)

@@ -131,6 +131,7 @@ def test_a_laz_file_whose_table_of_chunks_stands_at_its_end_is_read(tmp_path):
     assert np.allclose(read_table(path).numbers(["x", "y", "z"]), XYZ, atol=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.laz", "a.las"])
 def test_compressed_points_are_those_of_the_library(name, tmp_path):
     """More than one chunk and more than one block; compression is told by the header alone."""
@@ -145,6 +146,7 @@ def test_compressed_points_are_those_of_the_library(name, tmp_path):
         assert np.array_equal(joined, expected[name])
 
 
+@pytest.mark.slow
 def test_a_laz_file_with_damaged_points_is_refused_or_read_but_never_fatal(tmp_path):
     path = tmp_path / "a.laz"
     content = put_las(path)
@@ -407,6 +409,7 @@ def test_a_parquet_file_that_cannot_have_so_many_rows_is_refused(tmp_path):
     refused(path, r"damaged \(\d+ rows do not fit into \d+ bytes\)|damaged or no Parquet file")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [b"1", b"1,", b'"1'])
 def test_a_line_that_never_ends_is_refused_in_little_memory(unit, tmp_path, monkeypatch):
     path = tmp_path / "a.csv.gz"
@@ -430,6 +433,7 @@ def test_long_lines_that_end_are_read(end, tmp_path, monkeypatch):
     refused(tmp_path / "a.csv", "line 1 is longer")
 
 
+@pytest.mark.slow
 def test_a_table_has_a_bounded_number_of_columns(tmp_path):
     (tmp_path / "a.csv").write_text("1," * 100_000 + "1\n")
     refused(tmp_path / "a.csv", r"has 100001 columns, and a table at most 100000; .*--delimiter")

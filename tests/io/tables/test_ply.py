@@ -169,6 +169,7 @@ def test_bad_rows_of_text_are_one_clear_line(rows, tmp_path):
         read_table(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "order"), FORMATS)
 @pytest.mark.parametrize("lengths", [(3,), (3, 4)], ids=str)
 def test_a_file_that_is_cut_anywhere_is_refused(text, order, lengths, tmp_path):

@@ -105,6 +105,7 @@ def test_the_shipped_tables_have_the_columns_that_are_named():
     assert tables.rows_of("load_linnerud", ("Weight", "Waist"))[0].tolist() == [191, 36]
 
 
+@pytest.mark.slow
 def test_a_scene_in_other_units_is_compared_with_the_same_scene():
     values = units._measure("tables", 3)
     assert values["counted loss"] <= values["loss"] or values["loss"] < 0
