@@ -73,55 +73,50 @@ def names_given(args: argparse.Namespace, options: Sequence[str]) -> dict[str, s
 
 
 def jobs(text: str) -> int:
-    if text != "-1" and (not text.isdecimal() or int(text) < 1):
-        raise argparse.ArgumentTypeError(f"{text!r} must be an integer of at least 1, or -1")
-    return int(text)
+    return -1 if text == "-1" else _integer(text, 1, "an integer of at least 1, or -1")
 
 
 def count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be an integer of at least 1")
-    return int(text)
+    return _integer(text, 1, "an integer of at least 1")
 
 
 def seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f"{text!r} must be an integer from 0 to 2**32 - 1")
+    return _integer(text, 0, "an integer from 0 to 2**32 - 1", 2**32)
+
+
+def _integer(text: str, least: int, rule: str, end: float = float("inf")) -> int:
+    if not text.isdecimal() or not least <= int(text) < end:
+        raise argparse.ArgumentTypeError(f"{text!r} must be {rule}")
     return int(text)
 
 
 def auto_or_positive(text: str) -> str | float:
     """ "auto" or a number above 0."""
-    if text == "auto":
-        return text
-    value = _number(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} must be a number above 0, or 'auto'")
-    return value
+    return text if text == "auto" else _between(text, float("inf"), "a number above 0, or 'auto'")
 
 
 def positive(text: str) -> float:
-    value = _number(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} must be a number above 0")
-    return value
+    return _between(text, float("inf"), "a number above 0")
 
 
 def auto_or_share(text: str) -> str | float:
     """ "auto" or a number between 0 and 1."""
-    if text == "auto":
-        return text
-    value = _number(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be between 0 and 1, or 'auto'")
-    return value
+    return text if text == "auto" else _between(text, 1, "between 0 and 1, or 'auto'")
 
 
 def share(text: str) -> float:
     """A number between 0 and 1."""
-    value = _number(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} must be between 0 and 1")
+    return _between(text, 1, "between 0 and 1")
+
+
+def _between(text: str, end: float, rule: str) -> float:
+    """A number between 0 and `end`."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 0 < value < end:
+        raise argparse.ArgumentTypeError(f"{text!r} must be {rule}")
     return value
 
 
@@ -187,10 +182,3 @@ def _with_suffix(text: str, suffixes: tuple[str, ...]) -> Path:
         listed = f"{', '.join(most)} or {last}" if most else last
         raise argparse.ArgumentTypeError(f"{text!r} must end in {listed}")
     return path
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
