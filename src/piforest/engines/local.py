@@ -88,8 +88,8 @@ class LocalEngine:
     ) -> TrainingRows:
         return TrainingRows(to_numpy(X), quality, groups)
 
-    def source(self, X: Any, estimator: Any) -> ArrayRows:
-        return ArrayRows(estimator._validated(self.in_memory(X), reset=True))
+    def source(self, X: Any, estimator: Any, validated: Callable[..., Any]) -> ArrayRows:
+        return ArrayRows(validated(self.in_memory(X), reset=True))
 
     def map_tasks(
         self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], total: int

@@ -132,8 +132,8 @@ class Engine(Protocol):
         """The rows that a fit uses, before validation."""
         ...
 
-    def source(self, X: Any, estimator: Any) -> RowSource:
-        """All rows of X for a fit of the estimator, validated."""
+    def source(self, X: Any, estimator: Any, validated: Callable[..., Any]) -> RowSource:
+        """All rows of X for a fit of the estimator; `validated` checks rows in memory."""
         ...
 
     def map_tasks(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._tensors import from_arrow_stream, match_input_type
-from ..engines import Engine, choose_engine, is_dask
+from ..engines import Backend, Engine, choose_engine, is_dask
 from ..forest import HashedForest, PooledForest
 from ..protocols import Floats
 from ..typing import RowsLike
@@ -33,7 +33,7 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
     def scores_(self) -> Floats:
         """(n,) `anomaly_score` of the training rows. For more rows than the pool holds, they are
         computed on first use; for more than 50,000 rows they are not available."""
-        return self._findings().scores(self._engine().backend)
+        return self._findings().scores(self.backend_)
 
     @property
     def labels_(self) -> NDArray[np.int64]:
@@ -243,6 +243,12 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
             return np.concatenate([run(self.fitted_, part) for part in parts])
         result = run(self.fitted_, self._validated(engine.in_memory(X)))
         return result if isinstance(X, np.ndarray) else match_input_type(result, X)
+
+    @property
+    def backend_(self) -> Backend:
+        """The backend that computes `findings_`, as the parameters device and n_jobs choose it."""
+        check_is_fitted(self, "fitted_")
+        return self._engine().backend
 
     def _engine(self, X: Any = None) -> Engine:
         """The engine for this input and the parameters."""

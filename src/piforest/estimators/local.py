@@ -200,7 +200,7 @@ class LocalPreferenceIsolationForest(Detector):
         progress, engine = Progress(self.verbose), self._engine(X)
         parameters, sides = self._parameters(), check_sides(self.window)
         overlap = check_overlap(self.overlap)
-        source = engine.source(X, self)
+        source = engine.source(X, self, self._validated)
         names = getattr(self, "feature_names_in_", None)
         stream = Stream.from_random_state(self.random_state)
         coordinates = columns_of("coordinates", self.coordinates, source.n_columns, names)
@@ -245,7 +245,7 @@ class LocalPreferenceIsolationForest(Detector):
     def null_scores_(self) -> Floats:
         """Scores of 250 points, each drawn uniformly from the box of a random window."""
         check_is_fitted(self, "fitted_")
-        return self.findings_.null_scores(self._engine().backend)
+        return self.findings_.null_scores(self.backend_)
 
     @property
     def found_structure_(self) -> bool:

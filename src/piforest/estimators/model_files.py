@@ -58,7 +58,7 @@ class ModelFileMethods(DetectorBase):
         return detector
 
     def _write_file(self, path: str | PathLike[str], names: list[str]) -> None:
-        findings, backend = self._findings(), self._engine().backend
+        findings, backend = self._findings(), self.backend_
         stored = StoredModel(
             kind=type(self).__name__,
             params=self.get_params(),

@@ -31,10 +31,32 @@ class PreferenceFit(StructuredDetector):
     scale_columns: ScaleColumns
     proposals_: Proposals | None = None
 
-    # What the command line knows before the fit: the names of the columns, which an array has not,
-    # and the comparison that chose the families.
-    _known_names: Sequence[str] | None = None
-    _known_proposals: Proposals | None = None
+    _names: Sequence[str] | None = None
+    _proposals: Proposals | None = None
+
+    def describe_input(
+        self, names: Sequence[str] | None = None, proposals: Proposals | None = None
+    ) -> None:
+        """Say before a fit what its array does not tell.
+
+        Parameters
+        ----------
+        names : sequence of str, default=None
+            The names of the columns, for equations and messages.
+        proposals : Proposals, default=None
+            The comparison that chose the family, for `proposals_`.
+
+        Examples
+        --------
+        >>> from piforest import PreferenceIsolationForest
+        >>> from piforest.datasets import make_lines
+        >>> detector = PreferenceIsolationForest("line", random_state=0)
+        >>> detector.describe_input(names=["east", "north"])
+        >>> detector = detector.fit(make_lines(1, random_state=0).X)
+        >>> "east" in detector.structures_[0].equation
+        True
+        """
+        self._names, self._proposals = names, proposals
 
     def _embedding_parameters(self) -> EmbeddingParameters:
         if not (isinstance(self.scale_columns, str) and self.scale_columns == "auto"):
@@ -74,7 +96,7 @@ class PreferenceFit(StructuredDetector):
             self._set_threshold(engine, tables=tables if self.fitted_.holds_all else None)
 
     def _column_names(self) -> Sequence[str] | None:
-        names: Sequence[str] | None = getattr(self, "feature_names_in_", self._known_names)
+        names: Sequence[str] | None = getattr(self, "feature_names_in_", self._names)
         return names
 
     def _units_hide_structures(self, engine: Engine) -> bool:

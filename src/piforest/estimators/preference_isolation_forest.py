@@ -328,7 +328,7 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         names = self._column_names()
         embedding, proposals = with_proposed_families(embedding, rows, names, stream)
-        self.proposals_ = proposals or self._known_proposals
+        self.proposals_ = proposals or self._proposals
         embedding = with_named_targets(embedding, names)
         subset = rows.subset(stream)
         if self.scale_columns and not isinstance(self.scale_columns, str):

@@ -41,7 +41,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
     @property
     def null_scores_(self) -> Floats:
         """Scores of 250 points drawn uniformly from the box of the data, ascending."""
-        return self._findings().null_scores(self._engine().backend)
+        return self._findings().null_scores(self.backend_)
 
     @property
     def found_structure_(self) -> bool:
@@ -49,7 +49,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
 
         Equal points count once, and so do matches that share a point of an image.
         """
-        return self._findings().found_structure(self._engine().backend)
+        return self._findings().found_structure(self.backend_)
 
     @property
     def family_(self) -> ModelFamily | list[ModelFamily]:
@@ -65,7 +65,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         computed on first use.
         """
         steps = getattr(self, "resolution_", None)
-        found = self._findings().diagnosis(self._engine().backend, steps)
+        found = self._findings().diagnosis(self.backend_, steps)
         return [*self._better_family(), *found]
 
     def _better_family(self) -> list[Finding]:
@@ -93,13 +93,13 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         They are computed on first use, from at most `pool_size` points; the members are selected
         from all points, or from a random 50,000 of them if there are more.
         """
-        return self._findings().structures(self._engine().backend)
+        return self._findings().structures(self.backend_)
 
     @property
     def structure_labels_(self) -> Ints:
         """(n,) the number of the structure of each training row, -1 for anomalies and for rows
         near none; not available for more than 50,000 rows, see `assign`."""
-        return self._findings().assignment(self._engine().backend, self.threshold_).labels
+        return self._findings().assignment(self.backend_, self.threshold_).labels
 
     def connected_structures(self) -> list[Structure]:
         """The connected pieces of the structures: two coplanar tables are one plane, two patches.
@@ -128,7 +128,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         >>> len(detector.structures_), len(detector.connected_structures())
         (1, 2)
         """
-        return list(self._findings().pieces(self._engine().backend).structures)
+        return list(self._findings().pieces(self.backend_).structures)
 
     @overload
     def assign(
@@ -178,7 +178,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         True
         """
         check_is_fitted(self, "fitted_")
-        findings, backend = self._findings(), self._engine().backend
+        findings, backend = self._findings(), self.backend_
         structures = findings.structures(backend)
         pieces = findings.pieces(backend) if connected else None
         parts = {
@@ -275,7 +275,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
                 f"no structure was found, so that {method} cannot tell normal rows from others; "
                 "see diagnosis_."
             )
-        return self._findings().calibration(self._engine().backend)
+        return self._findings().calibration(self.backend_)
 
     def chance_p_values(self, X: RowsLike) -> Floats:
         """The probability that a point of no structure has a score as low as each row: large for

@@ -181,7 +181,7 @@ def fit_points(
     elif points.groups is not None:
         sampler, columns = "grouped", {"groups": points.groups[rows]}
     detector = detector_from(args, families, output, sampler)
-    detector._known_names, detector._known_proposals = points.names, proposals
+    detector.describe_input(points.names, proposals)
     detector.fit(points.X[rows], **columns)
     return detector if args.threshold is None else detector.set_threshold(args.threshold)
 
@@ -282,7 +282,7 @@ def _detect(
     assigned = assign_rows(points.X, scores <= detector.threshold_, detector.structures_)
     pieces = None
     if args.connected:
-        pieces = detector.findings_.pieces(detector._engine().backend)
+        pieces = detector.findings_.pieces(detector.backend_)
         assigned = assigned._replace(pieces=pieces.of(points.X, assigned))
     seconds = time.perf_counter() - start
     n_fitted = len(points.X if points.fitted is None else points.fitted)

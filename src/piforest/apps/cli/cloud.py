@@ -221,7 +221,7 @@ def _write_surfaces(path: Path, points: Points, found: Detection) -> None:
     if assigned.pieces is None:
         surfaces = describe_surfaces(found.detector.structures_, X, assigned.labels)
     else:
-        pieces = found.detector.findings_.pieces(found.detector._engine().backend)
+        pieces = found.detector.findings_.pieces(found.detector.backend_)
         surfaces = describe_surfaces(pieces.structures, X, assigned.pieces)
         numbered = enumerate(zip(surfaces, pieces.parents))
         surfaces = [{**each, "structure": k, "piece": number} for number, (each, k) in numbered]

@@ -163,7 +163,7 @@ def false_alarms(detector: Any, thresholds: dict[str, Any]) -> list[float | None
 
     if not getattr(detector, "has_null_", False) or not detector.found_structure_:
         return None
-    calibration = detector.findings_.calibration(detector._engine().backend)
+    calibration = detector.findings_.calibration(detector.backend_)
     count = len(decode(thresholds["above"]))
     steps = (thresholds["first"] + np.arange(count)) / thresholds["scale"]
     ordered = calibration.ordered

@@ -58,7 +58,7 @@ class DaskEngine:
         numbers = np.union1d(subset(stream, n), pool)
         return TrainingRows(*fetch_rows(X, quality, groups, lengths, numbers), numbers, n)
 
-    def source(self, X: Any, estimator: Any) -> DaskRows:
+    def source(self, X: Any, estimator: Any, validated: Callable[..., Any]) -> DaskRows:
         rows = DaskRows(X)
         validate_data(estimator, _no_rows(X), reset=True, skip_check_array=True)
         return rows
