@@ -16,6 +16,7 @@ from piforest.proposals.description import (
     Described,
     _each_alone,
     _null_means,
+    added,
     best_description,
     describe,
     freedom,
@@ -24,6 +25,7 @@ from piforest.proposals.description import (
     price,
     scales_of,
 )
+from piforest.proposals.search import _directions
 
 CIRCLES = make_circles(2, random_state=3).data
 LINES = make_lines(3, noise=0.01, random_state=3).data
@@ -209,6 +211,36 @@ def test_compiled_mixtures_are_those_of_plain_arithmetic():
     sigmas = np.array([0.1, 0.3, 0.7, 3.0])  # a hundred rows or more are near each
     expected = naive.kernel_means(r0, sigmas)
     np.testing.assert_allclose(_null_means(r0, sigmas, 1), expected, rtol=1e-9)
+
+
+def test_what_a_structure_adds_counts_beside_the_others():
+    """A copy of another structure adds nothing; alone, both have the same evidence."""
+    family = get_family("line")
+    first, second = (np.where(np.arange(100) // 50 == k, 20.0, 0.01) for k in (0, 1))
+    made = [Described(family, np.zeros(4), 0.1, each, 0.0, 10.0) for each in (first, second)]
+    alone = added(made, [])
+    assert alone[0] == pytest.approx(alone[1])
+    beside = added(made, made[:1])
+    assert beside[0] == pytest.approx(0.0, abs=0.5)
+    assert beside[1] > 50
+
+
+@pytest.mark.slow
+def test_a_wide_line_through_three_circles_does_not_replace_one_of_them():
+    X = get_family("circle").scene.make(random_state=900).data
+    best = propose_families(X, random_state=900)[0]
+    assert (best.name, best.n_structures) == ("circle", 3)
+
+
+@pytest.mark.parametrize(("name", "moved"), [("line", 4), ("affinity", 6), ("rigid", 9)])
+def test_steps_move_all_points_but_of_matches_the_second_ones(name, moved):
+    family = get_family(name)
+    d = {"line": 2, "affinity": 4, "rigid": 6}[name]
+    directions = _directions(family, np.zeros((family.sample_size(d), d)))
+    assert directions.shape == (moved, family.sample_size(d), d)
+    assert np.all(directions.sum(axis=(1, 2)) == 1)
+    if name != "line":
+        assert not directions[:, :, : d // 2].any()
 
 
 def test_the_kernel_never_vanishes():
