@@ -27,6 +27,7 @@ from .models.membership import first_occurrences
 from .protocols import Floats, ModelFamily
 from .structures.greedy import REACH, Structure
 from .structures.laws import related_columns, target_of
+from .structures.unevenness import UnevenNoise
 from .units import scaled_text, unequal_ranges
 
 __all__ = ["Finding", "diagnose"]
@@ -64,7 +65,8 @@ class Finding:
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
         "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
-        "weak_structure", "too_many_beyond", "categorical_columns", "long_tail" or "better_family".
+        "weak_structure", "uneven_noise", "too_many_beyond", "categorical_columns", "long_tail" or
+        "better_family".
         Later versions may add others.
     text : str
         What was found, in one sentence.
@@ -96,6 +98,7 @@ def diagnose(
     disagreement: float | None = None,
     agreement: float = 1.0,
     beyond: float = 0.0,
+    uneven: Sequence[UnevenNoise] = (),
 ) -> list[Finding]:
     """List what is known about the data and the result of a fit.
 
@@ -120,6 +123,8 @@ def diagnose(
         distances to the structures and scores together call anomalous.
     beyond : float, default=0.0
         The share of rows beyond the structures, if it is so large that none of them is flagged.
+    uneven : sequence of UnevenNoise, default=()
+        The noise of the structures whose noise is not even.
 
     Returns
     -------
@@ -142,6 +147,7 @@ def diagnose(
     return [
         *_about_structures(fitted, families, found, structures),
         *_about_strength(fitted, structures),
+        *_about_uneven_noise(uneven, X, columns),
         *_about_labels(agreement, beyond),
         *_about_levels(families[0], X, columns),
         *_about_tails(families[0], X, columns),
@@ -217,6 +223,27 @@ def _about_strength(fitted: FittedForest, structures: Sequence[Structure]) -> It
             )
 
 
+def _about_uneven_noise(
+    uneven: Sequence[UnevenNoise], X: Floats, names: list[str]
+) -> Iterator[Finding]:
+    """Laws whose noise grows or shrinks along their prediction."""
+    for each in uneven[:_LISTED]:
+        target = target_of(each.structure.family)
+        assert target is not None
+        grows, name = each.growth > 1, names[target]
+        advice = "add the columns that the noise depends on, or look at these rows by themselves."
+        if grows and X[:, target].min() > 0:
+            advice = f"take the logarithm of {name}, or {advice}"
+        yield Finding(
+            "uneven_noise",
+            f"The noise of a law is {max(each.growth, 1 / each.growth):.2g} times as large where "
+            f"the predicted {name} is {'large' if grows else 'small'} as where it is "
+            f"{'small' if grows else 'large'}: rows there have high scores, although they are "
+            "ordinary.",
+            f"Labels allow for it, scores do not: {advice}",
+        )
+
+
 def _relative_distance(structure: Structure, fitted: FittedForest) -> float:
     """The median distance of the points of a structure, in units of that of null rows like all."""
     stream = Stream(fitted.key).child("strength")
@@ -273,8 +300,9 @@ def _about_labels(agreement: float, beyond: float) -> Iterator[Finding]:
     if beyond > 0:
         yield Finding(
             "too_many_beyond",
-            f"{100 * beyond:.3g} % of the points are beyond the structures, which have much noise: "
-            "these are no rule that the others break, so that no point is flagged.",
+            f"{100 * beyond:.3g} % of the points are beyond the structures, which have much noise "
+            "or hold few of the points: these are no rule that the others break, so that no point "
+            "is flagged.",
             "Transform a skewed column, such as by a logarithm, add the columns that it depends "
             "on, or pass contamination to flag a share.",
         )

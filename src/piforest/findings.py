@@ -26,19 +26,21 @@ from .structures.boundaries import Boundaries, own_null_rows
 from .structures.dependence import independent_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure
-from .structures.laws import law_structures
+from .structures.laws import depends_much, law_structures
 from .structures.pieces import Pieces, find_pieces
 from .structures.roundness import is_shape_of_cloud
 from .structures.search import find_structures
+from .structures.unevenness import UnevenNoise
 from .units import hide_structures
 
 __all__ = ["Findings"]
 
 # A threshold that flags this many rows more than twice the anomalous ones does not separate them.
 _SLACK = 5
-# With bands as wide as the data, a structure is the trend of most rows: if this share is beyond it,
-# it is no rule that the others break.
-_MOST_OF_NOISE = 0.5
+# Structures that this share of the rows is beyond are no rule that the others break, if their bands
+# are as wide as the data, as those of a trend of most rows, or if the columns of the others are
+# related, too.
+_MOST = 0.5
 
 Tables = Sequence[BandTable | None]
 
@@ -79,6 +81,7 @@ class Findings:
         """set on first use by the detector"""
         self._agreement = 1.0
         self._too_many = 0.0
+        self._uneven: list[UnevenNoise] = []
         self._diagnosis: list[Finding] | None = None
         self._calibration: Calibration | None = None
         self._pieces: Pieces | None = None
@@ -189,6 +192,7 @@ class Findings:
                 disagreement=self._disagreement(backend),
                 agreement=self._agreement,
                 beyond=self.share_beyond(backend),
+                uneven=self._uneven,
             )
         return list(self._diagnosis)
 
@@ -287,7 +291,8 @@ class Findings:
             # The scores do not separate these rows: flag as many as there are, not most of them.
             threshold = thresholds.share(scores, float(np.mean(anomalous)))
         flagged = float(np.mean(scores > threshold))
-        if flagged > _MOST_OF_NOISE and self._is_noisy():
+        ordinary = self._uneven and np.sum(scores > threshold) > 2 * np.sum(anomalous) + _SLACK
+        if ordinary or (flagged > _MOST and self._is_no_rule(rows[scores > threshold])):
             self._too_many = flagged
             return labels.NOTHING_FLAGGED
         if rows is self.fitted.points:
@@ -299,11 +304,14 @@ class Findings:
         pool, stream = self._dithered(), Stream(self.fitted.key).child("null")
         own_null = own_null_rows(self._family, pool, stream.child("ends"))
         boundaries = Boundaries(pool, self._greedy or [], own_null)
+        uneven = [each for each in boundaries.uneven if each is not None]
+        if rows is self.fitted.points:
+            self._uneven = uneven
         ceiling, null_far = self.fitted.ceiling(), boundaries.far(self._null_points())
         covered = float(np.mean(~null_far))
-        if own_null is not None or self._fills_box(boundaries, null_far):
-            # The ends of structures follow from null rows; or these are like normal points, and
-            # comparing scores with theirs is meaningless.
+        if own_null is not None or uneven or self._fills_box(boundaries, null_far):
+            # The ends of structures follow from null rows; or these are like normal points, or rows
+            # score high where the noise is large, and comparing scores with theirs is meaningless.
             return boundaries.beyond(rows), covered
         null, far = np.minimum(self.null_scores(backend), ceiling), boundaries.far(rows)
         voted = labels.votes(np.minimum(scores, ceiling), null, far, null_far)
@@ -318,6 +326,10 @@ class Findings:
         embedding = self.fitted.embedding
         assert embedding is not None
         return is_noisy(embedding.measuring_of(0, self.fitted.points).grid)
+
+    def _is_no_rule(self, beyond: Floats) -> bool:
+        """Whether most rows, which are beyond the structures, are no anomalies."""
+        return self._is_noisy() or depends_much(self._family, beyond)
 
     def share_beyond(self, backend: Backend) -> float:
         """The share of rows that the labels would flag, if it is too large to flag any; else 0."""

@@ -9,8 +9,16 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from piforest import PreferenceIsolationForest, load
-from piforest.families import get_family
-from piforest.structures.laws import law_of_all, least_squares, related_columns
+from piforest._random import Stream
+from piforest.families import get_family, marginal_rows
+from piforest.reproduction.real.anomalies import with_anomalies
+from piforest.structures.laws import (
+    depends_much,
+    description_gain,
+    law_of_all,
+    least_squares,
+    related_columns,
+)
 
 LAW = get_family("linear_regression")
 
@@ -85,7 +93,7 @@ def test_a_trend_that_most_rows_do_not_follow_flags_nothing_and_says_so(tmp_path
     monkeypatch.setattr(
         type(findings), "_anomalous", lambda self, b, rows, s: (np.arange(len(rows)) % 5 > 0, 0.9)
     )
-    with pytest.warns(UserWarning, match="are beyond the structures, which have much noise"):
+    with pytest.warns(UserWarning, match="are beyond the structures: these do not tell"):
         detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
     assert detector.threshold_source_ == "too many beyond"
     assert (detector.labels_ == 1).all()
@@ -119,3 +127,90 @@ def test_a_threshold_of_other_rows_leaves_that_of_the_training_rows_alone(monkey
         assert detector.threshold_source_ == "too many beyond"
     detector.set_contamination("auto")
     assert (detector.threshold_, detector.threshold_source_) == before
+
+
+def true_law(slope):
+    return LAW.solve(np.array([[[0.0, 0.0], [1.0, slope]]]))[0][0, 0]
+
+
+def gain_one_by_one(laws, X, null):
+    """`description_gain`, row by row."""
+
+    def cell(row):
+        distances = [float(LAW.residuals(row[None], p[None])[0, 0]) / s for p, s in laws]
+        k = int(np.argmin(distances))
+        shell = next((i for i, end in enumerate((0.5, 1, 2, 4)) if distances[k] <= end), None)
+        return None if shell is None else (k, shell)
+
+    cells, null_cells = [cell(row) for row in X], [cell(row) for row in null]
+    size = 4 * len(laws) + 1
+    share = {c: cells.count(c) / len(X) for c in set(cells)}
+    expected = {c: (null_cells.count(c) + 0.5) / (len(null) + 0.5 * size) for c in set(cells)}
+    return sum(np.log(share[c] / expected[c]) for c in cells)
+
+
+def test_the_gain_of_a_description_is_that_of_its_definition():
+    X = np.concatenate([table(80, 0.2, 0), table(60, 0.1, 1, slope=-2.0)])
+    null = marginal_rows(LAW, X, 300, Stream(0))
+    for laws in ([(true_law(1.0), 0.2)], [(true_law(1.0), 0.2), (true_law(-2.0), 0.1)]):
+        assert description_gain(LAW, laws, X, null) == pytest.approx(gain_one_by_one(laws, X, null))
+
+
+def test_the_true_law_describes_rows_better_than_others():
+    X = table(400, 0.5, 2)
+    null = marginal_rows(LAW, X, 4000, Stream(0))
+    best = description_gain(LAW, [(true_law(1.0), 0.5)], X, null)
+    for slope, sigma in ((0.3, 0.5), (2.0, 0.5), (1.0, 0.02), (1.0, 5.0)):
+        assert description_gain(LAW, [(true_law(slope), sigma)], X, null) < best
+
+
+def test_laws_of_unrelated_columns_describe_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    null = marginal_rows(LAW, X, 4000, Stream(1))
+    assert abs(description_gain(LAW, [(true_law(1.0), 0.5)], X, null)) < 10
+
+
+@pytest.mark.parametrize("n_levels", [4, 8])
+def test_a_law_with_some_exact_levels_is_one_law(n_levels):
+    rng = np.random.default_rng(n_levels)
+    X = table(500, 0.6, 7)
+    some = rng.uniform(size=500) < 0.3
+    levels = np.quantile(X[:, 1], np.linspace(0.2, 0.8, n_levels))
+    near = levels[np.argmin(np.abs(X[:, 1:] - levels), axis=1)]
+    X[some, 1] = near[some]
+    detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    assert len(detector.structures_) == 1
+    assert detector.sigma_ == pytest.approx(0.6, rel=0.4)
+    assert np.mean(detector.labels_ == -1) < 0.12
+
+
+@pytest.mark.parametrize("seed", [801, 802])
+def test_a_heap_beside_a_law_is_no_second_law(seed):
+    X, y, sigma = with_anomalies("table", "heaped", 0.1, seed)
+    detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    assert len(detector.structures_) == 1
+    assert detector.sigma_ == pytest.approx(sigma, rel=0.3)
+    assert roc_auc_score(y == 0, detector.scores_) > 0.9
+
+
+def test_columns_depend_on_others_by_a_law_but_not_by_chance_or_a_law_of_few_rows():
+    assert depends_much(LAW, table(300, 1.0, 0))
+    rng = np.random.default_rng(0)
+    anywhere = rng.uniform(-2, 2, (400, 2))
+    assert not depends_much(LAW, anywhere)
+    assert not depends_much(LAW, np.concatenate([anywhere, table(80, 0.05, 1)]))
+    assert not depends_much(get_family("line"), table(300, 1.0, 0))
+
+
+def test_a_law_of_few_of_the_related_rows_flags_nothing():
+    rng = np.random.default_rng(5)
+    x = np.exp(rng.normal(0, 1.5, 300))
+    y = 5 * x * np.exp(rng.normal(0, 1.2, 300))
+    X = np.column_stack([x, y])
+    few = rng.uniform(size=300) < 0.15
+    X[few, 1] = 0.2 * X[few, 0] + 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
+    assert np.mean(detector.labels_ == -1) <= 0.5

@@ -30,7 +30,7 @@ class DetectorBase(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             "no structure", "units differ", "too many beyond"}
         The source of the threshold. No row is flagged if it is "no structure", since none was
         found, "units differ", since the units of the columns hide the structures, or "too many
-        beyond", since structures with much noise leave too many rows.
+        beyond", since structures with much noise, or laws of few rows, leave too many rows.
     """
 
     contamination: ContaminationLike

@@ -155,7 +155,7 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
             "no structure", "units differ", "too many beyond"}
         Its source. No point is flagged if it is "no structure", since none was found, "units
         differ", since the units of the columns hide the structures, or "too many beyond", since
-        structures with much noise leave too many points.
+        structures with much noise, or laws of few rows, leave too many points.
     family_ : ModelFamily or list of ModelFamily
         The family of the models, or several: as given, or as chosen by family="auto".
     proposals_ : Proposals or None

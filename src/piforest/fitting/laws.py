@@ -21,7 +21,7 @@ from ..models.drawing import ModelSet
 from ..models.membership import sample_membership
 from ..protocols import Floats
 from ..structures.greedy import REACH, BandCounts, evidence_rows, greedy
-from ..structures.laws import settled, whole_law
+from ..structures.laws import noisy_laws
 
 _ROWS, _MODELS = 4096, 1000
 # Copies of a law, and their spread in sigmas; the scale of their preferences is one sigma. Chosen
@@ -46,7 +46,7 @@ def law_models(
     table = full_band_table(some, few, sample_membership([few]), ladder, n_jobs)
     bands = [BandCounts(some, few, table)]
     counted = evidence_rows(bands, np.ones(len(some), np.bool_))
-    laws = settled(greedy(bands, counted, REACH), counted) or whole_law(bands, counted)
+    laws = noisy_laws(bands, greedy(bands, counted, REACH), counted)
     if not laws or _COPIES * len(laws) > len(models):
         return None
     distances = _SPREAD * ndtri((np.arange(_COPIES) + 0.5) / _COPIES)

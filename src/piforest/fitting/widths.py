@@ -7,14 +7,14 @@ import numpy as np
 from .._kernels.bands import NO_BAND
 from .._random import Stream, choose
 from ..bands.evidence import BandTable, full_band_table
-from ..bands.ladder import N_WIDE, WIDE_WIDTHS, WIDTHS, Grid, Ladder, ladder_of
+from ..bands.ladder import N_NULL, N_WIDE, WIDE_WIDTHS, WIDTHS, Grid, Ladder, ladder_of
 from ..bands.resolution import DitherEffect, levels_matter
-from ..families import extent
+from ..families import extent, marginal_rows
 from ..models.drawing import ModelSet
 from ..models.membership import first_occurrences, sample_membership
 from ..protocols import Bools, Floats
-from ..structures.greedy import BandCounts, evidence_rows, greedy
-from ..structures.laws import law_of_all
+from ..structures.greedy import BandCounts, evidence_rows, greedy, significance_limit
+from ..structures.laws import description_gain, law_of_all, target_of, without_heaps
 
 _ROWS, _MODELS = 1000, 1000
 # Wide bands must explain the data better by this factor: several neighbouring structures are also
@@ -56,7 +56,26 @@ def choose_grid(
         distinct = first_occurrences(some, (), np.ones(len(some), np.bool_))
         if law_of_all(models.family, some[distinct]) is not None:
             return against_null
+    elif target_of(models.family) is not None and _is_one_law(some, few, without, counted):
+        return against_null
     return Grid(np.asarray(size * WIDTHS))
+
+
+def _is_one_law(X: Floats, models: ModelSet, narrow: BandTable, counted: Bools) -> bool:
+    """Whether the law of all rows of a table, or none, describes the counted ones better than
+    narrow bands, which may hold a part of the rows while the others scatter about that law."""
+    family, rows = models.family, X[counted]
+    law = law_of_all(family, rows)
+    whole = [] if law is None else [law]
+    bands = BandCounts(X, models, narrow)
+    found = without_heaps(greedy([bands], counted, _REACH), rows)
+    laws = [(each.params, each.half_width / 2) for each in found]
+    null = marginal_rows(family, rows, N_NULL, Stream(0).child("one law"))
+    price = significance_limit([bands])
+    one, many = (
+        description_gain(family, each, rows, null) - price * len(each) for each in (whole, laws)
+    )
+    return max(one, 0.0) > many
 
 
 def _evidence(

@@ -10,23 +10,20 @@ from .._random import Stream
 from ..bands.ladder import N_NULL, WIDTHS
 from ..bands.noise import in_sigmas, robust_sigma
 from ..families import extent, has_own_null, null_rows
-from ..models.heaps import fills_little, is_heap
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .description import EXACT
 from .greedy import Structure
+from .heaps import heaps_among
+from .unevenness import uneven_noise
 
 # A structure ends between 2 and 4.5 of its sigmas, farther if its codimension is above 2.
 _FIRST, _LAST, _MOST_HALF_WIDTHS = 2.0, 4.5, 3.0
 # The end of a structure that is too wide for a background beside it.
 _WIDE = 4.0
-# Points beyond this many half-widths of a structure were left when the next one was selected.
-_LEFT = 2.0
 # Outward, each shell is wider by this factor, a third of an octave.
 _SHELL = 2.0 ** (1 / 3)
 # A shell belongs to the structure if it is denser than the background by this factor.
 _DENSER = 2.0
-# A heap is wider than the other structures by this factor, unless its shape shows what it is.
-_WIDER = 2.5
 
 
 def own_null_rows(family: ModelFamily, X: Floats, stream: Stream) -> Floats | None:
@@ -45,11 +42,15 @@ class Boundaries:
         self, X: Floats, structures: Sequence[Structure], null: Floats | None = None
     ) -> None:
         R = _residuals(X, structures)
-        heaps = _heaps(X, R, structures)
+        heaps = heaps_among(X, R, structures)
         self.structures = [each for each, heap in zip(structures, heaps) if not heap]
         R = R[:, ~heaps]
         self.half_widths = np.array([each.half_width for each in self.structures])
         nearest = np.argmin(R / self.half_widths, axis=1) if self.structures else np.empty(0)
+        self.uneven = [
+            uneven_noise(X[nearest == k], each) for k, each in enumerate(self.structures)
+        ]
+        """(s,) the noise of the structures along their predictions, None where it is even"""
         room = _widest(self.structures, X)
         if null is None:
             self.ends = np.array([
@@ -66,12 +67,20 @@ class Boundaries:
 
     def beyond(self, X: Floats) -> Bools:
         """(n,) which rows lie beyond the end of every structure."""
-        return np.asarray(np.all(_residuals(X, self.structures) > self.ends, axis=1))
+        return np.asarray(np.all(self._relative(X) > self.ends, axis=1))
 
     def far(self, X: Floats) -> Bools:
         """(n,) which rows lie beyond the end of every structure, or three half-widths from it."""
         limits = np.minimum(self.ends, _MOST_HALF_WIDTHS * self.half_widths)
-        return np.asarray(np.all(_residuals(X, self.structures) > limits, axis=1))
+        return np.asarray(np.all(self._relative(X) > limits, axis=1))
+
+    def _relative(self, X: Floats) -> Floats:
+        """(n, s) the residuals; where the noise of a structure is larger, smaller by as much."""
+        R = _residuals(X, self.structures)
+        for k, uneven in enumerate(self.uneven):
+            if uneven is not None:
+                R[:, k] /= uneven.at(X)
+        return R
 
 
 def _residuals(X: Floats, structures: Sequence[Structure]) -> Floats:
@@ -150,22 +159,3 @@ def _nearest(relative: Floats) -> tuple[Floats, Ints]:
     """The distances (n,) from the nearest structures, and which these are."""
     at = np.argmin(relative, axis=1)
     return relative[np.arange(len(at)), at], at
-
-
-def _heaps(X: Floats, R: Floats, structures: Sequence[Structure]) -> Bools:
-    """(s,) which structures are heaps of points with a model through them.
-
-    Structures are in the order of their selection: each was found among the points that are beyond
-    two half-widths of those before it.
-    """
-    found = np.zeros(len(structures), np.bool_)
-    if len(structures) < 2:
-        return found
-    widths = np.array([each.half_width for each in structures])
-    for k, each in enumerate(structures):
-        left = np.all(R[:, :k] > _LEFT * widths[:k], axis=1)
-        own = np.where(left, R[:, k], np.inf)
-        found[k] = is_heap(each.family, X, own[:, None], widths[[k]])[0]
-        if widths[k] >= _WIDER * np.median(np.delete(widths, k)):
-            found[k] |= fills_little(each.family, X, own, widths[k])
-    return found

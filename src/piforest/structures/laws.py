@@ -27,7 +27,9 @@ from .greedy import (
     evidence_rows,
     greedy,
     relative_distances,
+    significance_limit,
 )
+from .heaps import heaps_among
 
 # Steps of weighted least squares, and the reach of their biweights in sigmas, with which they lose
 # 5 % of the efficiency for Gaussian noise.
@@ -38,9 +40,15 @@ _HALF_WIDTH = 2.0
 # A law of all rows stands out if unrelated columns would show it with this probability, and if it
 # explains this share of the variance: a weaker trend may be certain, but it says little about rows.
 _CHANCE, _EXPLAINED = 1e-3, 0.25
+# Of ranks, the share that says that most rows are related: where a law holds a fifth of them and
+# the others are anywhere, it explains a twenty-fifth.
+_RELATED = 0.1
 # Minimal samples to start from, and the factor by which the sigma from the best must be smaller.
 _STARTS, _MUCH_NARROWER = 100, 1.5
 _ROWS_EACH = 10
+# The ends, in sigmas, of the shells about a law whose counts describe it. Rows beyond the last are
+# not described.
+_SHELLS = np.array([0.5, 1.0, 2.0, 4.0])
 # Robust sigmas of n residuals about a model of p rows are too small, on average by 1 + 5 / (n - p)
 # (Rousseeuw and Leroy, 1987).
 _FEW = 5.0
@@ -56,8 +64,77 @@ def law_structures(families: Sequence[BandCounts], reach: float) -> list[Structu
     """Structures of all points without members: by greedy selection, and least squares where there
     is much noise."""
     counted = evidence_rows(families, np.ones(len(families[0].X), np.bool_))
-    found = settled(greedy(families, counted, reach), counted) or whole_law(families, counted)
+    found = noisy_laws(families, greedy(families, counted, reach), counted)
     return [each.structure() for each in found]
+
+
+def noisy_laws(
+    families: Sequence[BandCounts], found: Sequence[Candidate], counted: Bools
+) -> list[Candidate]:
+    """The candidates, `settled`. In a table with much noise, those that describe the counted rows
+    best: without heaps and those that are not worth their price, or the law of all rows in their
+    place."""
+    laws, bands = settled(found, counted), families[0]
+    if len(families) > 1 or not is_wide(bands) or target_of(bands.family) is None:
+        return laws
+    whole = whole_law(families, counted)
+    if not laws:
+        return whole
+    X, limit, null = bands.X[counted], significance_limit(families), bands.ladder.null
+    assert null is not None
+    kept = without_heaps(laws, X)
+    laws = laws if len(kept) == len(laws) else settled(kept, counted)
+
+    def value(each: Sequence[Candidate]) -> float:
+        """How well the laws describe the rows, minus the price of each."""
+        found = [(law.params, law.half_width / _HALF_WIDTH) for law in each]
+        return description_gain(bands.family, found, X, null) - limit * len(found)
+
+    while len(laws) > 1:
+        fewer = max((laws[:k] + laws[k + 1 :] for k in range(len(laws))), key=value)
+        fewer = settled(fewer, counted)
+        if value(fewer) < value(laws):
+            break
+        laws = fewer
+    return whole if whole and value(whole) >= value(laws) else laws
+
+
+def without_heaps(found: Sequence[Candidate], X: Floats) -> list[Candidate]:
+    """The candidates that are no heaps of the rows X, all of them if none would be left."""
+    structures = [each.structure() for each in found]
+    R = np.column_stack([np.empty((len(X), 0)), *(each.residuals(X) for each in structures)])
+    left = [each for each, heap in zip(found, heaps_among(X, R, structures)) if not heap]
+    return left or list(found)
+
+
+def description_gain(
+    family: ModelFamily, laws: Sequence[tuple[Floats, float]], X: Floats, null: Floats
+) -> float:
+    """How much better laws, each with its sigma, describe the rows X than null rows do: the sum of
+    ln(p / q) over X, where p is the share of X in the shell of a row about its nearest law, and q
+    that of the null rows; 0 without laws.
+
+    The shares may be any, so that the noise may have any distribution up to four sigmas. Rows
+    beyond all laws are in one cell: laws that hold some of the rows do not describe the others.
+    """
+    if not laws:
+        return 0.0
+    cells, null_cells = _cells(family, laws, X), _cells(family, laws, null)
+    size = len(_SHELLS) * len(laws) + 1
+    counts = np.bincount(cells, minlength=size)
+    # Half a row in each cell: a cell without null rows is not impossible.
+    q = (np.bincount(null_cells, minlength=size) + 0.5) / (len(null) + 0.5 * size)
+    p = np.where(counts > 0, counts / max(len(X), 1), q)
+    return float(np.sum(counts * np.log(p / q)))
+
+
+def _cells(family: ModelFamily, laws: Sequence[tuple[Floats, float]], X: Floats) -> Ints:
+    """(n,) the shell of each row about the law that is nearest in sigmas."""
+    distances = np.column_stack([family.residuals(X, p[None])[:, 0] / s for p, s in laws])
+    nearest = np.argmin(distances, axis=1)
+    shell = np.searchsorted(_SHELLS, distances[np.arange(len(X)), nearest])
+    beyond = len(_SHELLS) * len(laws)
+    return np.where(shell < len(_SHELLS), nearest * len(_SHELLS) + shell, beyond)
 
 
 def settled(found: Sequence[Candidate], counted: Bools) -> list[Candidate]:
@@ -143,7 +220,16 @@ def related_columns(family: ModelFamily, X: Floats) -> bool:
     """Whether the target of a table depends on the other columns, by the F test of a regression
     between ranks, which single rows far away cannot decide."""
     (n, d), target = X.shape, target_of(family)
-    return target is not None and n > d and _rank_chance(X, target % d) <= _CHANCE
+    return target is not None and n > d and _rank_test(X, target % d)[0] <= _CHANCE
+
+
+def depends_much(family: ModelFamily, X: Floats) -> bool:
+    """Whether the ranks of the other columns of a table explain a tenth of the variance of those of
+    the target, and not by chance."""
+    target = target_of(family)
+    return (
+        target is not None and related_columns(family, X) and _rank_test(X, target)[1] >= _RELATED
+    )
 
 
 def target_of(family: ModelFamily) -> int | None:
@@ -175,8 +261,9 @@ def _least_squares_of_all(family: Any, X: Floats) -> Floats | None:
     return weighted_model(family, family.lift(frame.normalised(X)), np.ones(len(X)), frame)
 
 
-def _rank_chance(X: Floats, target: int) -> float:
-    """The p-value of the F test of a regression of the ranks of a column on those of the others."""
+def _rank_test(X: Floats, target: int) -> tuple[float, float]:
+    """The p-value of the F test of a regression of the ranks of a column on those of the others,
+    and the share of their variance that it explains."""
     n, d = X.shape
     ranks = rankdata(X, axis=0)
     ranks -= ranks.mean(axis=0)
@@ -184,8 +271,8 @@ def _rank_chance(X: Floats, target: int) -> float:
     fitted = features @ np.linalg.lstsq(features, y, rcond=None)[0]
     total, rest = float(y @ y), float(np.sum((y - fitted) ** 2))
     if not total > 0:
-        return 1.0
+        return 1.0, 0.0
     if rest <= 1e-12 * total:
-        return 0.0
+        return 0.0, 1.0
     F = (total - rest) / (d - 1) / (rest / (n - d))
-    return float(f_distribution.sf(F, d - 1, n - d))
+    return float(f_distribution.sf(F, d - 1, n - d)), 1 - rest / total

@@ -24,7 +24,7 @@ from .greedy import (
     members_of,
     significance_limit,
 )
-from .laws import is_wide, settled
+from .laws import is_wide, noisy_laws
 from .local_models import best_candidate, local_bands, refine
 from .unions import COVERED, evidence, tolerance, united
 
@@ -85,7 +85,7 @@ def find_structures(
     found = _divided(found, counted, limit, stream.child("divide"))
     found = united(found, counted, limit, stream.child("unite"))
     found = [each for each in found if each.log_ratio > limit]
-    found = sorted(settled(found, counted), key=lambda c: -c.log_ratio)
+    found = sorted(noisy_laws(families, found, counted), key=lambda c: -c.log_ratio)
     structures = [each.structure() for each in found[:MAX_STRUCTURES]] or list(known)
     cells = members_of(X, normal, structures)
     rounded = None if raw is X else raw
