@@ -264,6 +264,7 @@ def test_rows_are_chosen_evenly_over_the_scores():
     assert np.array_equal(evenly_by_score(scores[:7], 100), np.arange(7))
 
 
+@pytest.mark.slow
 def test_a_part_of_large_data_is_drawn_and_the_title_says_so(points):
     many = np.random.default_rng(0).normal(size=(1_500, 2))
     ax = plot_preferences(points, many, kind="map")

@@ -147,6 +147,7 @@ def test_the_running_mean_is_the_mean_of_the_rows_around(values, width, data):
         assert found[i] == pytest.approx(np.mean(near), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
 def test_runs_hold_each_flagged_row_once(flags):
     flagged, n = np.array(flags), len(flags)

@@ -58,6 +58,7 @@ def test_parallel_laws_are_moved_in_the_target():
     assert LAW.residuals(on, copies) == pytest.approx(np.tile([0.5, 0.0, 2.0], (2, 1)), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_scores_of_a_noisy_table_rank_its_rows_by_their_distance():
     X = table(300, 0.7, seed=5)
     far = np.arange(300) < 15

@@ -33,6 +33,7 @@ def kept(pair):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_calibrated_families_take_pixels(pair, kept):
     assert np.array_equal(kept.X, pair.X)
     assert np.mean(kept.mask[pair.true]) > 0.95
@@ -101,6 +102,7 @@ def test_a_camera_that_only_turns_has_no_translation():
     assert angle(essential.R, turned.R) < 0.2
 
 
+@pytest.mark.slow
 def test_a_plane_leaves_the_fundamental_matrix_undetermined():
     flat = calibrated_pair(plane=True)
     motion = filter_matches(flat.X[:, :2], flat.X[:, 2:], random_state=0, n_models=3000).motions[0]

@@ -284,6 +284,7 @@ def test_a_full_device_is_an_error(option, lines, capsys):
     assert (code, err) == (1, "piforest: cannot write /dev/full: No space left on device.\n")
 
 
+@pytest.mark.slow
 def test_a_name_that_is_not_utf_8_is_an_error_before_the_work(lines, tmp_path):
     bad = os.fsencode(tmp_path) + b"/\xff.csv"
     shutil.copy(lines, bad)

@@ -164,6 +164,7 @@ def test_the_view_tells_rows_threshold_and_structures(whole, capsys):
     assert "line, " in err
 
 
+@pytest.mark.slow
 def test_a_target_may_be_named(tmp_path, capsys):
     path, state = tmp_path / "rows.csv", tmp_path / "state.pif"
     path.write_text("\n".join(lines(45)))
