@@ -99,6 +99,7 @@ def test_the_summary_has_the_results(write, lines):
     assert "<title>Lines</title>" in text
 
 
+@pytest.mark.slow
 def test_a_threshold_that_was_set_by_hand_is_not_called_automatic(write, lines, tmp_path):
     detector = copy.copy(lines[0]).set_threshold(0.75)
     detector.save(tmp_path / "model.pif")

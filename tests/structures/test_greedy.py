@@ -105,6 +105,7 @@ def test_two_parallel_lines_are_not_merged():
     assert merged > 0.005 > max(first, second)
 
 
+@pytest.mark.slow
 def test_members_are_rows_of_the_training_data_beyond_the_pool():
     scene = SCENES["line"]
     detector = PreferenceIsolationForest("line", pool_size=200, random_state=0).fit(scene.data)

@@ -95,6 +95,7 @@ def test_a_trend_that_most_rows_do_not_follow_flags_nothing_and_says_so(tmp_path
     assert load(tmp_path / "model.pif").threshold_source_ == "too many beyond"
 
 
+@pytest.mark.slow
 def test_models_without_any_evidence_can_be_saved_and_loaded(tmp_path):
     rng = np.random.default_rng(3)
     x = rng.normal(size=400)

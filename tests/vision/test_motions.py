@@ -124,6 +124,7 @@ def test_homographies_are_those_of_opencv_on_the_same_matches():
         assert ours <= theirs * 1.001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["homography", "fundamental"])
 def test_a_refined_matrix_has_less_residual_by_the_family_itself(family):
     make = make_plane_pair if family == "homography" else make_motion_pair
