@@ -4,6 +4,8 @@ BIN := .venv/bin
 # Without bytecode every worker of pytest compiles all tests again, which takes longer than to run a
 # third of them.
 unexport PYTHONDONTWRITEBYTECODE
+# Python compiles what is imported; pip would compile every module of every package, one at a time.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # A worker gets neighbouring tests, so that what a module's tests share is made once.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
@@ -18,7 +20,7 @@ demo: .venv/.demo  ## install what the demo needs and run it
 setup: .venv/.setup  ## install every extra
 
 setup-gpu: .venv/.setup  ## PyTorch beside it, the CPU build where pip finds one
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(PIP) torch==2.13.0
 
 quick: .venv/.setup  ## run the tests that are not slow: an answer in a minute
 	$(PYTEST) -q -m "not slow" --durations=5 tests
@@ -72,11 +74,11 @@ clean:  ## remove the environments and all caches
 	$(PYTHON) -m venv .venv
 
 .venv/.demo: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plots]'
+	$(PIP) -e '.[plots]'
 	touch $@
 
 .venv/.setup: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all,test,docs,dev]'
+	$(PIP) -e '.[all,test,docs,dev]'
 	touch $@ .venv/.demo
 
 N ?= 2000

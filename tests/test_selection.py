@@ -39,6 +39,7 @@ def test_points_name_the_models_that_they_prefer_most():
         assert counts.tolist() == naive.name_counts(R, own, models.scale, models.weight, q).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [1, 7, 1024])
 def test_the_models_that_are_compared_at_once_do_not_change_which_are_named(monkeypatch, chunk):
     models = models_of(60)

@@ -128,6 +128,7 @@ def test_files_pickles_and_copies_keep_the_units(scaled_plane, tmp_path):
     assert np.array_equal(scaled_plane.embedding_.units_, FACTORS)
 
 
+@pytest.mark.slow
 def test_dask_gives_the_bits_of_arrays(scaled_plane):
     da = pytest.importorskip("dask.array")
     X = in_units("plane")
@@ -172,6 +173,7 @@ def test_an_embedding_scales_columns(scaled_plane):
     np.testing.assert_allclose(P.toarray(), Q.toarray(), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_given_contamination_flags_its_share_in_any_units(tmp_path):
     X = in_units("line")
     with pytest.warns(UserWarning, match="varies") as caught:

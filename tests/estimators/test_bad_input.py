@@ -163,6 +163,7 @@ def test_precomputed_scoring_needs_distances_to_the_training_points():
         forest.predict(np.zeros((2, 3)))
 
 
+@pytest.mark.slow
 def test_quality_must_have_one_value_for_each_row():
     with pytest.raises(
         ValueError, match="quality must have one value for each of the 50 rows of X"

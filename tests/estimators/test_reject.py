@@ -63,6 +63,7 @@ def test_an_imbalanced_learn_pipeline_drops_rows_while_fitting_only():
     assert pipeline.predict(t).shape == (300,)
 
 
+@pytest.mark.slow
 def test_any_detector_with_the_labels_of_scikit_learn_is_accepted():
     kept, _ = RejectAnomalies(IsolationForest(contamination=0.1, random_state=0)).fit_resample(X, Y)
     assert len(kept) == pytest.approx(0.9 * len(X), abs=1)

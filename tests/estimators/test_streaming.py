@@ -59,6 +59,7 @@ def test_labels_are_those_of_predict_when_each_row_came():
         one.partial_fit(x[None])
 
 
+@pytest.mark.slow
 def test_scoring_learns_nothing(saved):
     detector, path = saved
     again = StreamingPreferenceIsolationForest.load(path)
@@ -228,6 +229,7 @@ def test_before_the_first_row_there_is_nothing():
         _ = make().drift_
 
 
+@pytest.mark.slow
 def test_a_target_may_be_named_by_its_column(tmp_path):
     pandas = pytest.importorskip("pandas")
     x = rows(60)

@@ -93,8 +93,9 @@ def test_learned_residuals_equal_the_naive_ones(estimator, k, rows, twin):
 def test_learned_families_obey_the_laws(estimator, k, rows, twin):
     family = LearnedFamily(estimator, k)
     assert isinstance(family, ModelFamily)
-    check_family(family)
-    check_family(family, rows)
+    check_family(family)  # on rows that are random as X
+    if rows is not X:
+        check_family(family, rows)
 
 
 def test_the_target_may_be_any_column():

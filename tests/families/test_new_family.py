@@ -99,6 +99,7 @@ def test_the_laws_know_it(folder):
     assert null_rows(family, X, 9, Stream(0)).shape == (9, 2)
 
 
+@pytest.mark.slow
 def test_the_command_line_knows_it(folder, capsys):
     assert main(["families"]) == 0
     assert "reciprocal" in capsys.readouterr().out

@@ -111,6 +111,7 @@ def test_threads_do_not_change_the_models(detector):
     assert np.array_equal(again.scores_, detector.scores_)
 
 
+@pytest.mark.slow
 def test_a_saved_detector_scores_as_before(detector, tmp_path):
     detector.save(tmp_path / "laws.pif")
     loaded = PreferenceIsolationForest.load(tmp_path / "laws.pif")

@@ -75,6 +75,7 @@ def test_added_models_depend_on_neither_threads_nor_the_unit_of_length():
     assert np.array_equal(one.samples, larger.samples)
 
 
+@pytest.mark.slow
 def test_explained_models_equal_the_naive_ones():
     X = make_lines(3, sizes=200, noise=0.004, anomaly_share=0.2, random_state=1).data
     models, steps = drawn("line", X, 400), ladder("line", X)

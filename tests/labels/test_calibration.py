@@ -31,6 +31,7 @@ def test_p_values_are_weighted_counts_of_scores_at_least_as_high(scores, seed):
         assert p == pytest.approx((1 + above) / (1 + sum(weights)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(few, st.integers(0, 99), st.sampled_from([0.05, 0.2, 0.5, 0.9]))
 def test_the_threshold_is_that_of_benjamini_and_hochberg(scores, seed, rate):

@@ -35,6 +35,7 @@ def test_a_share_flags_as_many_scores_as_allowed(values, contamination):
             ) == len(values)
 
 
+@pytest.mark.slow
 @given(scores, st.floats(0.001, 0.999))
 def test_thresholds_are_midway_between_adjacent_scores(values, contamination):
     for threshold in (thresholds.share(values, contamination), thresholds.otsu(values)):
@@ -43,6 +44,7 @@ def test_thresholds_are_midway_between_adjacent_scores(values, contamination):
             assert threshold == pytest.approx((above.min() + below.max()) / 2)
 
 
+@pytest.mark.slow
 @given(scores)
 def test_otsu_minimises_the_variance_within_the_classes(values):
     def within(t):

@@ -187,6 +187,7 @@ def test_a_legend_of_many_structures_stays_short():
     assert names[-1] == f"and {len(detector.structures_) - 7} more"
 
 
+@pytest.mark.slow
 def test_structures_of_other_data_raise_an_error():
     scene = make_circles(2, random_state=0)
     structures = PreferenceIsolationForest("circle", random_state=0).fit(scene.data).structures_
@@ -234,6 +235,7 @@ def test_the_cells_of_a_tree_are_where_its_points_descend(branching):
         np.testing.assert_allclose(drawn[inside.argmax(axis=0)], lengths[:, tree])
 
 
+@pytest.mark.slow
 def test_a_tree_is_drawn_with_a_letter_for_each_leaf():
     forest = VoronoiForest("euclidean", n_estimators=1, max_samples=27, branching=3, random_state=0)
     ax = plot_tree(forest.fit(X), title="tree")
@@ -351,6 +353,7 @@ def test_the_truth_of_matches_has_anomalies_last():
         plot_matches(IMAGES, X, SCORES)
 
 
+@pytest.mark.slow
 def test_structures_of_points_with_normals_are_drawn_as_points():
     X = make_cylinders(2, normals=True, sizes=80, random_state=0).data
     family = get_family("cylinder", normals=True)

@@ -94,6 +94,7 @@ def test_a_heat_map_has_the_score_of_every_grid_point(detector):
     assert ax.figure.axes[1].get_ylabel() == "anomaly score"
 
 
+@pytest.mark.slow
 def test_a_heat_map_shows_points_structures_and_threshold_on_demand(detector, points):
     plain = plot_heatmap(detector, X[:9], resolution=20, threshold=False, colorbar=False)
     assert len(plain.figure.axes) == 1
@@ -168,6 +169,7 @@ def test_no_bar_of_a_threshold_is_both_kept_and_flagged(detector):
         assert below or bar.get_x() >= threshold - 1e-9
 
 
+@pytest.mark.slow
 def test_the_curve_of_a_threshold_counts_the_rows_above(detector):
     ax = plot_threshold(detector)
     other = next(each for each in ax.figure.axes if each is not ax)
@@ -224,6 +226,7 @@ def test_the_matrix_of_preferences_is_ordered_by_structure_and_score(detector):
     assert ax.figure.axes[-1].get_ylabel() == "preference"
 
 
+@pytest.mark.slow
 def test_labels_order_the_matrix_and_name_the_map(paper):
     ax = plot_preferences(paper, X, y=Y)
     names = [label.get_text() for label in ax.get_yticklabels()]
@@ -264,6 +267,7 @@ def test_rows_are_chosen_evenly_over_the_scores():
     assert np.array_equal(evenly_by_score(scores[:7], 100), np.arange(7))
 
 
+@pytest.mark.slow
 def test_a_part_of_large_data_is_drawn_and_the_title_says_so(points):
     many = np.random.default_rng(0).normal(size=(1_500, 2))
     ax = plot_preferences(points, many, kind="map")
@@ -342,6 +346,7 @@ def test_explanations_are_drawn_in_3d_and_between_images():
     assert texts(ax)[0].startswith("homography ")
 
 
+@pytest.mark.slow
 def test_two_columns_of_a_wide_table_are_chosen_by_name_or_index():
     pandas = pytest.importorskip("pandas")
     rows = make_regressions(1, n_features=4, sizes=150, random_state=0).data

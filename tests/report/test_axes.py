@@ -28,6 +28,7 @@ def data_of(report):
     return json.loads(text)
 
 
+@pytest.mark.slow
 def test_a_regression_opens_on_actual_against_predicted(table):
     detector, X = table
     names = ["a", "b", "c", "price"]
@@ -73,6 +74,7 @@ def test_the_law_of_two_features_is_drawn_as_a_net():
     assert family.outline(params[0, 0], np.zeros(4), np.ones(4)) == []
 
 
+@pytest.mark.slow
 def test_many_columns_open_on_the_two_that_matter_most():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 5))

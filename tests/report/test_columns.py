@@ -21,6 +21,7 @@ def test_every_float_comes_back(values):
     assert np.array_equal(np.signbit(decoded(numbers(values))), np.signbit(values))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-(10**7), 10**7), min_size=1), st.integers(0, 6))
 def test_decimals_take_at_most_four_bytes_where_they_are_short(values, digits):
     values = np.array(values) / 10.0**digits

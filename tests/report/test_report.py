@@ -65,6 +65,7 @@ def plain(text):
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text)))
 
 
+@pytest.mark.slow
 def test_the_page_holds_rows_and_scores_bit_for_bit(write, lines):
     detector, X = lines
     _, data = write(names=["left", "up"])
@@ -98,6 +99,7 @@ def test_the_summary_has_the_results(write, lines):
     assert "<title>Lines</title>" in text
 
 
+@pytest.mark.slow
 def test_a_threshold_that_was_set_by_hand_is_not_called_automatic(write, lines, tmp_path):
     detector = copy.copy(lines[0]).set_threshold(0.75)
     detector.save(tmp_path / "model.pif")
@@ -182,6 +184,7 @@ def _off_their_models(detector, data):
     return max(far)
 
 
+@pytest.mark.slow
 def test_structures_lie_on_points_that_are_far_from_zero_as_those_of_maps(write, lines):
     X = 10 * lines[1] + [512_345.6, 5_123_456.7]
     detector, X = fitted("line", X)
@@ -295,6 +298,7 @@ def test_scored_values_that_differ_from_the_tables_stand_beside_them(write, line
     assert np.array_equal(decoded(data["columns"][0]), X[:, 0])
 
 
+@pytest.mark.slow
 def test_the_columns_of_a_data_frame_keep_their_names(write, lines):
     import pandas as pd
 
@@ -372,6 +376,7 @@ def test_one_column_is_drawn_against_the_score(write):
     assert data["view"]["places"] == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d", "mode"), [(2, "2d"), (3, "3d"), (4, "matches")])
 def test_the_initial_view_depends_on_the_rows(write, d, mode):
     scene = {2: make_lines, 3: make_planes, 4: make_plane_pair}[d]

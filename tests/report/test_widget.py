@@ -22,6 +22,7 @@ def lines():
     return PreferenceIsolationForest("line", random_state=0, n_models=1000).fit(X), X
 
 
+@pytest.mark.slow
 def test_the_view_begins_with_the_detectors_threshold_and_no_selection(lines):
     detector, X = lines
     view = detector.view(X, names=["east", "north"])

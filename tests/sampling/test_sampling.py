@@ -251,6 +251,7 @@ def test_groups_that_are_all_too_small_raise_an_error():
         sampler.draw(np.zeros((5, 2)), 3, 5, Stream(0), groups=np.zeros(4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "given"),
     [

@@ -78,6 +78,7 @@ def test_constant_channels_are_left_out():
     assert (found.scores == inspect_series(t, values, random_state=0).scores).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["auto", "polynomial", "linear_regression"])
 def test_one_channel_is_a_function_of_the_time(family):
     rng = np.random.default_rng(0)
@@ -132,6 +133,7 @@ def test_runs_and_means_end_at_gaps():
     assert [(run.first, run.last, run.peak) for run in runs] == [(2, 3, 3.0), (4, 4, 100.0)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=30), st.integers(1, 9), st.data())
 def test_the_running_mean_is_the_mean_of_the_rows_around(values, width, data):
     n = len(values)
@@ -147,6 +149,7 @@ def test_the_running_mean_is_the_mean_of_the_rows_around(values, width, data):
         assert found[i] == pytest.approx(np.mean(near), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
 def test_runs_hold_each_flagged_row_once(flags):
     flagged, n = np.array(flags), len(flags)

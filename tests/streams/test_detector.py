@@ -51,6 +51,7 @@ def test_scores_equal_those_of_the_naive_stream_bit_for_bit(monkeypatch):
     assert np.isfinite(scores[20:]).all()
 
 
+@pytest.mark.slow
 def test_counts_are_those_of_the_rows_that_remember_their_leaves():
     detector = make()
     detector.pass_rows(stream(157)[0])
@@ -103,6 +104,7 @@ def test_forgetting_all_rows_drops_the_models_until_there_are_enough_rows():
     np.testing.assert_array_equal(np.isnan(scores), np.isnan(limits))
 
 
+@pytest.mark.slow
 def test_equal_rows_have_no_model_and_no_score_and_no_error():
     detector = make()
     scores, _ = detector.pass_rows(np.ones((40, 2)))

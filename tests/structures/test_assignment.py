@@ -30,6 +30,7 @@ def naive(X, normal, structures):
     return labels, sigmas
 
 
+@pytest.mark.slow
 def test_rows_belong_to_the_nearest_structure_within_reach(detector, monkeypatch):
     fresh = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     for X in (SCENE.data, fresh):

@@ -41,6 +41,7 @@ def _sum(text, values):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.floats(-1, 1), min_size=3, max_size=3),

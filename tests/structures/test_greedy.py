@@ -77,6 +77,7 @@ def test_greedy_selection_equals_the_naive_one(name, reach):
         assert structure.log_ratio == pytest.approx(ratio)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENES)
 def test_the_structures_of_a_scene_are_found_with_their_points(name):
     scene = SCENES[name]
@@ -118,6 +119,7 @@ def test_two_parallel_lines_are_not_merged():
     assert merged > 0.005 > max(first, second)
 
 
+@pytest.mark.slow
 def test_members_are_rows_of_the_training_data_beyond_the_pool():
     scene = SCENES["line"]
     detector = PreferenceIsolationForest("line", pool_size=200, random_state=0).fit(scene.data)
@@ -141,6 +143,7 @@ def test_without_active_points_there_are_no_structures():
     assert find_structures([bands], np.zeros(len(bands.X), bool), Stream(0)) == []
 
 
+@pytest.mark.slow
 def test_explanations_name_the_nearest_structures():
     scene = SCENES["line"]
     detector = PreferenceIsolationForest("line", random_state=0).fit(scene.data)

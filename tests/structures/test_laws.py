@@ -66,6 +66,7 @@ def test_parallel_laws_are_moved_in_the_target():
     assert LAW.residuals(on, copies) == pytest.approx(np.tile([0.5, 0.0, 2.0], (2, 1)), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_scores_of_a_noisy_table_rank_its_rows_by_their_distance():
     X = table(300, 0.7, seed=5)
     far = np.arange(300) < 15
@@ -102,6 +103,7 @@ def test_a_trend_that_most_rows_do_not_follow_flags_nothing_and_says_so(tmp_path
     assert load(tmp_path / "model.pif").threshold_source_ == "too many beyond"
 
 
+@pytest.mark.slow
 def test_models_without_any_evidence_can_be_saved_and_loaded(tmp_path):
     rng = np.random.default_rng(3)
     x = rng.normal(size=400)

@@ -44,6 +44,7 @@ def test_parts_are_those_of_the_graph_of_nearest_neighbours(gap):
     assert found.max() == (1 if gap else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_points_without_a_gap_hardly_ever_fall_apart(dimension):
     """Also if their density varies, 64-fold along each axis."""

@@ -142,6 +142,7 @@ def test_images_may_be_grey_or_files_and_of_other_sizes(pair, tmp_path):
     assert len(found.X) > 20
 
 
+@pytest.mark.slow
 def test_an_image_without_features_has_no_matches(pair):
     blank = np.full((80, 100), 127, np.uint8)
     for images in ((pair.images[0], blank), (blank, pair.images[0])):

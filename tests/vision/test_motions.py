@@ -33,6 +33,7 @@ def kept(pair):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_calibrated_families_take_pixels(pair, kept):
     assert np.array_equal(kept.X, pair.X)
     assert np.mean(kept.mask[pair.true]) > 0.95
@@ -101,6 +102,7 @@ def test_a_camera_that_only_turns_has_no_translation():
     assert angle(essential.R, turned.R) < 0.2
 
 
+@pytest.mark.slow
 def test_a_plane_leaves_the_fundamental_matrix_undetermined():
     flat = calibrated_pair(plane=True)
     motion = filter_matches(flat.X[:, :2], flat.X[:, 2:], random_state=0, n_models=3000).motions[0]
@@ -122,6 +124,7 @@ def test_homographies_are_those_of_opencv_on_the_same_matches():
         assert ours <= theirs * 1.001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["homography", "fundamental"])
 def test_a_refined_matrix_has_less_residual_by_the_family_itself(family):
     make = make_plane_pair if family == "homography" else make_motion_pair

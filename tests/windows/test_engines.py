@@ -64,6 +64,7 @@ class TestDask:
         assert scores.npartitions == 3
         assert np.array_equal(scores.compute().to_numpy(), known.scores_)
 
+    @pytest.mark.slow
     def test_only_chosen_rows_are_fetched(self, monkeypatch):
         import dask.array as da
 

@@ -60,6 +60,7 @@ def test_a_loaded_model_is_saved_as_it_was(saved, tmp_path):
     assert all(np.array_equal(first[1][name], second[1][name]) for name in first[1])
 
 
+@pytest.mark.slow
 def test_another_class_is_refused(saved, tmp_path):
     with pytest.raises(ValueError, match="holds a LocalPreferenceIsolationForest, not a"):
         PreferenceIsolationForest.load(saved)

@@ -169,6 +169,7 @@ def test_samples_are_drawn_within_groups(tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_numeric_groups_are_no_coordinate(tmp_path, capsys):
     pl.DataFrame({"g": [0, 1] * (N // 2), "size": SIZE, "price": PRICE}).write_parquet(
         tmp_path / "a.parquet"

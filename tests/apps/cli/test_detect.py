@@ -50,6 +50,7 @@ def test_scores_are_written_beside_the_columns_of_the_file(lines, scene, tmp_pat
     assert f"wrote {out}" in printed
 
 
+@pytest.mark.slow
 def test_the_summary_lists_the_most_anomalous_rows_with_their_values(lines, scene, capsys):
     _, printed, _ = run(capsys, "detect", lines, "--family", "line")
     X, _ = scene

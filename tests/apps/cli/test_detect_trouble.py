@@ -137,6 +137,7 @@ def test_a_missing_extra_is_an_error_before_the_work(
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_no_partial_file(lines, tmp_path, capsys, monkeypatch):
     from piforest.io.tables import text
 
@@ -157,6 +158,7 @@ def test_a_full_disk_leaves_no_partial_file(lines, tmp_path, capsys, monkeypatch
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
+@pytest.mark.slow
 def test_an_interruption_while_writing_leaves_no_partial_file(lines, tmp_path, capsys, monkeypatch):
     from piforest.io.tables import text
 
@@ -256,6 +258,7 @@ def test_temporary_files_of_killed_runs_are_removed_and_of_live_runs_are_kept(
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_a_signal_handler_of_the_caller_is_kept(lines, capsys):
     ours = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
@@ -266,6 +269,7 @@ def test_a_signal_handler_of_the_caller_is_kept(lines, capsys):
         signal.signal(signal.SIGTERM, ours)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [["--out", "/dev/null"], ["--out", "/dev/null", "--model", "/dev/null"]]
 )
@@ -277,6 +281,7 @@ def test_outputs_to_dev_null_are_written_there(options, lines, tmp_path, capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["lines.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("option", ["--out", "--model"])
 def test_a_full_device_is_an_error(option, lines, capsys):
@@ -284,6 +289,7 @@ def test_a_full_device_is_an_error(option, lines, capsys):
     assert (code, err) == (1, "piforest: cannot write /dev/full: No space left on device.\n")
 
 
+@pytest.mark.slow
 def test_a_name_that_is_not_utf_8_is_an_error_before_the_work(lines, tmp_path):
     bad = os.fsencode(tmp_path) + b"/\xff.csv"
     shutil.copy(lines, bad)

@@ -135,6 +135,7 @@ def test_bad_input_is_one_line(extra, message, folder, capsys, monkeypatch):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_row_that_lacks_a_number_has_no_explanation(folder, tmp_path, capsys):
     lines = (folder / "points.csv").read_text().splitlines()
     lines[4] = "nan,1"

@@ -77,6 +77,7 @@ def test_a_counter_beside_a_single_column_is_its_time(tmp_path, capsys):
     assert "in columns t, value of" in printed
 
 
+@pytest.mark.slow
 def test_whole_numbers_that_do_not_count_rows_are_coordinates(tmp_path, capsys):
     path = put(tmp_path / "a.csv", {"k": np.arange(len(X)) * 2, "u": X[:, 0], "v": X[:, 1]})
     code, printed, err = run(capsys, "detect", path, *QUICK)
@@ -236,6 +237,7 @@ def test_text_in_a_format_of_numbers_is_an_error_before_the_work(name, tmp_path,
     assert f"{name[1:]} files hold numbers only, and {path}: {message}" in err
 
 
+@pytest.mark.slow
 def test_json_has_numbers_where_the_cells_are_numbers(tmp_path, capsys):
     n = len(X)
     columns = {"id": [f"{k:03d}" for k in range(n)], "k": [5] * n, "note": ["a"] * n}

@@ -91,6 +91,7 @@ def test_images_of_two_sizes_are_matched_and_drawn(folder, tmp_path, capsys):
     assert drawn.exists()
 
 
+@pytest.mark.slow
 def test_matches_of_a_colmap_database_are_read(pair, folder, tmp_path, capsys):
     import sqlite3
 

@@ -79,6 +79,7 @@ def test_bad_input_is_one_line(capsys, table, tmp_path):
     assert "times must not run backwards, row 1" in err
 
 
+@pytest.mark.slow
 def test_rows_that_lack_a_number_are_an_error_or_skipped(capsys, table):
     lines = table.read_text().splitlines()
     lines[51] = lines[51].split(",")[0] + ",,1,4"

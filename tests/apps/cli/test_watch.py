@@ -52,6 +52,7 @@ def test_the_lines_come_back_with_score_and_verdict(whole, capsys):
     assert "80 rows" in err
 
 
+@pytest.mark.slow
 def test_json_lines_have_the_scores_of_csv(whole, capsys, monkeypatch):
     cells = [row.split(",") for row in lines(80)[1:]]
     text = "\n".join(json.dumps({"x": float(x), "y": float(y)}) for _, x, y in cells)
@@ -77,6 +78,7 @@ def test_a_broken_line_is_told_and_not_learned(whole, tmp_path, capsys):
     assert kept[1:] == expected(whole, lines(80)[1:])
 
 
+@pytest.mark.slow
 def test_interrupted_and_resumed_is_as_uninterrupted(whole, tmp_path, capsys):
     rows, state = lines(80), tmp_path / "state.pif"
     parts = rows[:34], [rows[0], *rows[34:60]], [rows[0], *rows[60:]]
@@ -155,6 +157,7 @@ def test_wrong_options_are_told_before_a_row_is_read(whole, capsys):
     assert "no such file" in err.lower()
 
 
+@pytest.mark.slow
 def test_the_view_tells_rows_threshold_and_structures(whole, capsys):
     code, _, err = run(capsys, "watch", whole[0], *OPTIONS, "--show")
     assert code == 0
@@ -164,6 +167,7 @@ def test_the_view_tells_rows_threshold_and_structures(whole, capsys):
     assert "line, " in err
 
 
+@pytest.mark.slow
 def test_a_target_may_be_named(tmp_path, capsys):
     path, state = tmp_path / "rows.csv", tmp_path / "state.pif"
     path.write_text("\n".join(lines(45)))

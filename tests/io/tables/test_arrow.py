@@ -46,6 +46,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_detectors_take_rows_of_any_library(kind):
     detector = PreferenceIsolationForest("line", **SMALL)

@@ -293,6 +293,7 @@ def test_a_compressed_matrix_that_is_damaged_is_refused_by_its_checksum(tmp_path
     refused(path, "it is cut short|bytes are asked for")
 
 
+@pytest.mark.slow
 def test_cut_headers_of_arrays_are_refused(tmp_path):
     np.save(tmp_path / "a.npy", XYZ)
     np.savez(tmp_path / "a.npz", XYZ)
@@ -303,6 +304,7 @@ def test_cut_headers_of_arrays_are_refused(tmp_path):
             refused(path, "cannot be read: it is damaged or no NumPy file")
 
 
+@pytest.mark.slow
 def test_an_array_is_refused_where_a_single_bit_of_its_archive_is_wrong(tmp_path):
     np.savez(tmp_path / "a.npz", XYZ)
     path = tmp_path / "a.npz"

@@ -45,6 +45,7 @@ def test_a_query_may_hold_colons_and_per_cent(database):
     assert table.columns["t"][0] == "12:30 :a %s 5%"
 
 
+@pytest.mark.slow
 def test_commands_read_queries(database, tmp_path, capsys):
     out, model = tmp_path / "o.csv", tmp_path / "m.pif"
     options = ["--sql", QUERY, "--out", out, "--model", model]
