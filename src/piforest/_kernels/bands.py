@@ -53,7 +53,7 @@ def band_bins(R, widths, starts, ends, skipped, bins):
                     up, down = bits[j] + np.uint64(_NEAR_POWER), bits[j] - np.uint64(_NEAR_POWER)
                     near |= up ^ down
                 for j in range(row.shape[0]):
-                    exponent = np.int64((bits[j] - np.uint64(1)) >> np.uint64(_MANTISSA))
+                    exponent = np.int64(bits[j] >> np.uint64(_MANTISSA))
                     band = np.int64(_ONE - 1) - exponent
                     band = band if band < narrowest else narrowest
                     out[j] = np.uint8(band if band >= 0 else NO_BAND)
@@ -70,12 +70,10 @@ def band_bins(R, widths, starts, ends, skipped, bins):
 @inlined
 def are_half_octaves(widths):
     """Whether each of the widths is the one before over sqrt(2), up to rounding."""
-    scale = 1.0 / widths[0]
-    if not (scale < np.inf and scale > 0.0):
-        return False
-    power = 1.0
+    scale, power = 1.0 / widths[0], 1.0
     for k in range(widths.shape[0]):
         t = widths[k] * scale
+        # Not a number, and so not near, if a width or the scale is 0 or infinite.
         if not abs(t * t / power - 1.0) < _NEAR_POWER / 4 * 2.0**-_MANTISSA:
             return False
         power *= 0.5
