@@ -17,6 +17,8 @@ _DIFFERENT = "different rows have different hashes: the hash is a permutation of
 _NO_ROOT = "no child is a root"
 _NO_ROWS = "no rows, however many columns"
 _EXACT = "such values are compared with the widths themselves"
+_RATE = "the number of random points is 0 or above 1"
+_FACTOR = "a factor does not move the maximum"
 _SMALL = "any number that is no power of two and far below the square of the narrowest band"
 _SEARCH = "the search starts elsewhere and ends at the same value"
 
@@ -56,7 +58,17 @@ EQUIVALENT = {
     "flat.FlatForest.path_lengths_of_rows: self), len(pool_sums), rows.n_columns + [3": _MEMORY,
     "membership.sample_membership: few = len(hashes) [<= -> <]": _ORDER,
     "membership.sample_membership: few = len(hashes) <= 2 [** -> *] 16": _ORDER,
+    "path_length.expected_depth: j = np.arange(1, size - branching + [2 -> 3])": "its share is 0",
     "pooled._DENSE_COLUMNS:": _SAME_TREES,
+    "votes.best_cut: rate * len(p) [< -> <=] 0.5": _RATE,
+    "votes.best_cut: rate * len(p) < [0.5 -> 0.625]": _RATE,
+    "votes.best_cut: return float(q[np.argmax(2 [* -> /] rate": _FACTOR,
+    "votes.best_cut: return float(q[np.argmax([2 -> 3] * rate": _FACTOR,
+    "votes._too_many_near: expected = covered / max(1 - covered, [1e -> 1.25e]-09": "either is more than all points",
+    "votes._density: t(np.ceil((grid[-1] - first) / step)) + [41 -> 42]": "a bin beyond the kernel",
+    "thresholds.otsu: rdered[:-1], below * above * gap ** 2, -[1.0 -> 1.25])": _NEGATIVE,
+    "thresholds.share: owed = int(np.floor(contamination * n + [1e -> 1.25e]-09": _MARGIN,
+    "thresholds.best_f1_threshold: f1 = [2 -> 3] * hits[ends]": _FACTOR,
     "pooled._ROWS:": _BLOCKS,
     "pooled.PooledForest.grow: ors * k // parts for k in range(parts + [1 -> 2])": "not used",
     "pooled._TABLE_BYTES:": _BLOCKS,
