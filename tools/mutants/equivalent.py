@@ -18,6 +18,7 @@ _NO_ROOT = "no child is a root"
 _NO_ROWS = "no rows, however many columns"
 _EXACT = "such values are compared with the widths themselves"
 _RATE = "the number of random points is 0 or above 1"
+_MORE = "either is more than all points"
 _FACTOR = "a factor does not move the maximum"
 _SMALL = "any number that is no power of two and far below the square of the narrowest band"
 _SEARCH = "the search starts elsewhere and ends at the same value"
@@ -64,7 +65,7 @@ EQUIVALENT = {
     "votes.best_cut: rate * len(p) < [0.5 -> 0.625]": _RATE,
     "votes.best_cut: return float(q[np.argmax(2 [* -> /] rate": _FACTOR,
     "votes.best_cut: return float(q[np.argmax([2 -> 3] * rate": _FACTOR,
-    "votes._too_many_near: expected = covered / max(1 - covered, [1e -> 1.25e]-09": "either is more than all points",
+    "votes._too_many_near: expected = covered / max(1 - covered, [1e -> 1.25e]-09": _MORE,
     "votes._density: t(np.ceil((grid[-1] - first) / step)) + [41 -> 42]": "a bin beyond the kernel",
     "thresholds.otsu: rdered[:-1], below * above * gap ** 2, -[1.0 -> 1.25])": _NEGATIVE,
     "thresholds.share: owed = int(np.floor(contamination * n + [1e -> 1.25e]-09": _MARGIN,
@@ -96,7 +97,7 @@ EQUIVALENT = {
     "trees.descend_rows: ndices, data, slot, dense, column_max, -[1 -> 2]": _NEGATIVE,
     "trees.descend_rows: products(entries, indices, data, -[1 -> 2]": _NEGATIVE,
     "trees.subsample: tion_bound(hashes, hashes, max_samples, [~ -> ]np.uint64(0)": _SEARCH,
-    "trees.subsample: ax_samples, ~np.uint64([0 -> 1])": _SEARCH,
+    "trees.subsample: hashes, hashes, max_samples, ~np.uint64([0 -> 1])": _SEARCH,
     "trees._split_in_two: est if before else row_hash if row_hash [< -> <=]": _DIFFERENT,
     "trees._smallest_hashes: count == seeds.shape[0] and member_hash [>= -> >]": _DIFFERENT,
     "trees._smallest_hashes: at > 0 and hashes[at - 1] [> -> >=] member_hash": _DIFFERENT,
