@@ -313,6 +313,13 @@ class TestBonus:
         assert self.bonus([2, 3, 2, NO_BAND]) == 0.0
         assert self.bonus([2, 2, 2, 1]) == 0.0
 
+    def test_three_fifths_of_the_points_are_most(self):
+        bands = Known([0, 0, 0], [1.0, 3.0, 9.0], [[2], [2], [2], [0], [NO_BAND]])
+        bands.without = lambda counts, rows: counts
+        candidate = self.candidate._replace(bands=SimpleNamespace(family=LINE, X=np.zeros((5, 2))))
+        active = np.ones(5, bool)
+        assert selection._bonus([bands], [0], active, candidate, 3.0, 4.0) == 0.0
+
     def test_the_best_family_counts(self):
         assert self.bonus([2] * 4, other=10.0, limit=7.0) == 0.0  # bins of 0 are within width 0
         assert self.bonus([2] * 4, other=8.5) == 0.0

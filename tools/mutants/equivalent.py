@@ -37,6 +37,7 @@ EQUIVALENT = {
     "bands.band_bins: near = np.uint64([1 -> 2]) <<": "any number but 0 means the same",
     "bands.band_bins: near = np.uint64([0 -> 1])": "the bits below the exponent do not count",
     "bands.band_bins: near |= up [^ -> &] down": _EXACT,
+    "bands.band_bins: squares[j] = t [* -> /] t + _TINY": _EXACT,
     "bands.band_bins: band = band if band [< -> <=] narrowest else narrowest": _TIES,
     "bands.log_tables: logs[k] = math.log(k) if k > [0 -> 1]": "the logarithm of 1 is 0",
     "bands.best_ratios: k [> -> >=] expected": "the ratio is 0 there",
