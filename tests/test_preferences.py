@@ -7,6 +7,7 @@ import pytest
 
 import naive
 from piforest import PreferenceEmbedding
+from piforest._kernels import preferences as compiled
 from piforest._kernels.preferences import collect_gaussian, exclude_outside, fixed_point
 from piforest._random import Stream
 from piforest._rows import sparse_rows, stack, stacked_csr
@@ -14,7 +15,13 @@ from piforest.families import extent, get_family, list_families
 from piforest.models.drawing import draw_models
 from piforest.models.membership import sample_membership
 from piforest.models.residuals import block_rows
-from piforest.preferences import Gaussian, Preferences, is_built_in_kernel, resolve_kernel
+from piforest.preferences import (
+    Gaussian,
+    Preferences,
+    _limits,
+    is_built_in_kernel,
+    resolve_kernel,
+)
 from piforest.sampling import get_sampler
 from scenes import on_one_model
 
@@ -61,12 +68,12 @@ def test_the_compiled_gaussian_equals_the_formula():
     weight[:4] = 1, 0, 1 / 254, 1 / 254 - 1e-17
     weight[4:8] = 1 / 254 + 1e-15, 1 / 254 - 1e-9, 1 / 255, 1e-300
     models = models_of("line", X, n_models=2000, sigma=0.4, weight=weight)
-    compiled, formula = (embed(X, [models], kernel) for kernel in (Gaussian(), _Formula()))
-    assert (compiled.counts > 0).all()
-    assert np.isin([0, 2], compiled.indices).all()
-    assert not np.isin([1, 5, 6, 7], compiled.indices).any()
+    fast, formula = (embed(X, [models], kernel) for kernel in (Gaussian(), _Formula()))
+    assert (fast.counts > 0).all()
+    assert np.isin([0, 2], fast.indices).all()
+    assert not np.isin([1, 5, 6, 7], fast.indices).any()
     for name in ("indptr", "indices", "data"):
-        assert np.array_equal(getattr(compiled, name), getattr(formula, name))
+        assert np.array_equal(getattr(fast, name), getattr(formula, name))
 
 
 class _Formula(Gaussian):
@@ -328,3 +335,34 @@ def test_a_point_outside_the_cells_of_a_model_is_infinitely_far(axes):
     exclude_outside(R, limit, U, V, low, size, b, cells)
     assert np.isinf(expected).any()
     np.testing.assert_array_equal(R, expected)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), _Formula()])
+def test_all_entries_fit_into_the_workspace(kernel, monkeypatch):
+    """Run as Python, which notices what is written beyond an array; each residual is an entry."""
+    interpret(monkeypatch)
+    monkeypatch.setattr("piforest.preferences._INITIAL_SHARE", 0)
+    X = noisy("line", 9)
+    for m in (7, 8, 200):
+        models = models_of("line", X, m, sigma=1e3)
+        monkeypatch.setattr("piforest.models.residuals._TABLE_BYTES", 0)
+        assert (embed(X, [models], kernel).counts == m).all()
+
+
+def interpret(monkeypatch):
+    """Replace compiled functions by the Python that they are compiled from."""
+    for name in ("_within", "_without_zeros"):
+        monkeypatch.setattr(compiled, name, getattr(compiled, name).py_func)
+    for name in ("collect", "collect_gaussian", "fixed_point"):
+        monkeypatch.setattr(f"piforest.preferences.{name}", getattr(compiled, name).py_func)
+
+
+def test_limits_of_the_gaussian_are_where_preferences_round_to_zero():
+    """unit exp(-z^2 / 2) is half a step at z = sqrt(2 ln(2 unit)); others end at their cutoff."""
+    scale, unit = np.array([2.0, 2.0, 2.0, 2.0, 4.0]), np.array([127.0, 5.0, 0.5, 0.49, 5.0])
+    found = _limits(Gaussian(), scale, unit)
+    assert found[0] == 6.0
+    np.testing.assert_allclose(found[[1, 4]], np.sqrt(2 * np.log(10.0)) * scale[[1, 4]], rtol=1e-9)
+    assert 0 < found[2] < 1e-5
+    assert found[3] < 0
+    assert _limits(_Formula(), scale, unit).tolist() == (3 * scale).tolist()

@@ -9,7 +9,13 @@ from piforest._kernels.preferences import find_contents
 from piforest._random import Stream
 from piforest.families import get_family
 from piforest.models.drawing import ModelSet, draw_models
-from piforest.models.membership import _bits, _row_hashes, first_occurrences, sample_membership
+from piforest.models.membership import (
+    _bits,
+    _row_hashes,
+    first_occurrences,
+    joined_memberships,
+    sample_membership,
+)
 from piforest.sampling import get_sampler
 
 
@@ -112,3 +118,31 @@ def test_matches_that_share_an_end_with_one_that_counts_do_not_count():
                 used.add(end)
     assert 5 < expected.sum() < among.sum()
     assert np.array_equal(first_occurrences(X, views, among), expected)
+
+
+def test_the_models_of_more_rows_than_16_bits_number_are_sorted_by_row():
+    n = 2**16 + 4
+    points = np.random.default_rng(0).permutation(n)[:, None] * [1.0, 0.5]
+    samples, ones = np.arange(n).reshape(-1, 2), np.ones(n // 2)
+    models = ModelSet(get_family("line"), np.zeros((n // 2, 3)), samples, points, ones, ones)
+    membership = sample_membership([models])
+    starts, ends = membership.of(points)
+    assert (ends - starts == 1).all()
+    assert np.array_equal(membership.columns[starts], np.arange(n) // 2)
+
+
+def test_a_joined_index_finds_in_each_part_what_the_part_finds():
+    """With columns of other numbers, and rows that several parts share."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (40, 2)).astype(float)
+    parts = [sample_membership([drawn("line", X, n)]) for n in (60, 1, 25)]
+    columns = [np.arange(7, 67), np.array([5]), rng.permutation(100)[:25]]
+    joined = joined_memberships(parts, columns)
+    assert (np.diff(joined.hashes.astype(object)) > 0).all()
+    assert joined.starts[0] == 0
+    assert joined.starts[-1] == len(joined.columns) == sum(len(each.columns) for each in parts)
+    for number, (part, renamed) in enumerate(zip(parts, columns)):
+        starts, ends = joined.of(np.column_stack([X, np.full(len(X), number)]))
+        expected = [renamed[part.columns[low:high]].tolist() for low, high in zip(*part.of(X))]
+        assert [joined.columns[low:high].tolist() for low, high in zip(starts, ends)] == expected
+    assert (np.array(joined.of(np.column_stack([X, np.full(len(X), 3)]))) == 0).all()

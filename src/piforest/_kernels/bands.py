@@ -72,12 +72,10 @@ def band_bins(R, widths, starts, ends, skipped, bins):
 @inlined
 def are_half_octaves(widths):
     """Whether each of the widths is the one before over sqrt(2), up to rounding."""
-    scale = 1.0 / widths[0]
-    if not (scale < np.inf and scale > 0.0):
-        return False
-    power = 1.0
+    scale, power = 1.0 / widths[0], 1.0
     for k in range(widths.shape[0]):
         t = widths[k] * scale
+        # Not a number, and so not near, if a width or the scale is 0 or infinite.
         if not abs(t * t / power - 1.0) < _EXACT:
             return False
         power *= 0.5

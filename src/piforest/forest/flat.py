@@ -88,7 +88,7 @@ class FlatForest:
         ends = self.depths[self.size]
         node, active = np.empty((2, _ROWS_TOGETHER), np.uint32)
         compiled.descend(
-            D, self.roots[:-1], self._nodes, ends, self.branching, self.soft, node, active,
+            D, self.roots, self._nodes, ends, self.branching, self.soft, node, active,
             np.empty(_ROWS_TOGETHER), out,
         )  # fmt: skip
         return out
@@ -106,7 +106,7 @@ class FlatForest:
         compiled.descend_rows(
             rows.indptr, rows.indices, rows.data, row_sums, index.slot, index.dense,
             index.column_max, index.ends[:-1], index.ends[1:], index.rows, index.values, pool_sums,
-            self.roots[:-1], self._pairs, self.depths[self.size], self.soft,
+            self.roots, self._pairs, self.depths[self.size], self.soft,
             np.empty(size, np.int64), np.empty(size, np.uint16), np.zeros(pool, np.uint16),
             np.empty((1, pool), np.int32), np.empty(pool), node, active, np.empty(t), out,
         )  # fmt: skip
@@ -117,7 +117,7 @@ class FlatForest:
         out, ends = np.empty((len(table), t)), self.depths[self.size]
         node, active = np.empty((2, t), np.uint32)
         compiled.descend_two(
-            table, rows, pool, self.roots[:-1], self._pairs, ends, self.soft,
+            table, rows, pool, self.roots, self._pairs, ends, self.soft,
             np.empty(table.shape[1]), node, active, np.empty(t), out,
         )  # fmt: skip
         return out

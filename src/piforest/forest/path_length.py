@@ -32,9 +32,8 @@ def expected_depth(max_samples: int, branching: int) -> Floats:
     """
     n = np.arange(max_samples + 1, dtype=np.float64)
     if branching == 2:
-        harmonic = np.concatenate([[0.0], np.cumsum(1 / n[1:])])
         depth = np.zeros(max_samples + 1)
-        depth[2:] = 2 * harmonic[1:-1] - 2 * (n[2:] - 1) / n[2:]
+        depth[2:] = 2 * np.cumsum(1 / n[1:-1]) - 2 * (n[2:] - 1) / n[2:]
         return depth
     depth = np.where(n >= 2, 1.0, 0.0)
     for size in range(branching, max_samples + 1):

@@ -72,9 +72,8 @@ class PooledForest:
         return PooledForest(self.metric, self.pool, join(grown), self._index)
 
     def rows_of(self, X: Any) -> Any:
-        """X in the layout of the metric: its `rows(X)` if it has one, else a dense array."""
-        to_rows = getattr(self.metric, "rows", None)
-        return to_rows(X) if to_rows is not None else as_rows(self.metric, X)
+        """X in the layout of the metric."""
+        return as_rows(self.metric, X)
 
     def prepare(self) -> None:
         """Compute what all threads share."""
