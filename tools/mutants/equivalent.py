@@ -21,6 +21,7 @@ _RATE = "the number of random points is 0 or above 1"
 _MORE = "either is more than all points"
 _FACTOR = "a factor does not move the maximum"
 _SMALL = "any number that is no power of two and far below the square of the narrowest band"
+_LARGE = "larger than the square of any width in units of the widest"
 _SEARCH = "the search starts elsewhere and ends at the same value"
 
 # The beginning of a mutant's name, and the reason.
@@ -31,14 +32,18 @@ EQUIVALENT = {
     "evidence._BLOCK_ENTRIES,_BLOCK_ROWS:": _BLOCKS,
     "evidence._count_bands: = max(fewest, min(most, _BLOCK_ENTRIES [// -> *]": _BLOCKS,
     "bands._TOGETHER:": _BLOCKS,
-    "bands._TINY: _TINY = [1.5 -> 1.875] * 2.0": _SMALL,
-    "bands._TINY: _TINY = 1.5 * [2.0 -> 2.5] ** (-100)": _SMALL,
-    "bands._TINY: _TINY = 1.5 * 2.0 ** (-[100 -> 101])": _SMALL,
-    "bands.band_bins: near = np.uint64([1 -> 2]) <<": "any number but 0 means the same",
-    "bands.band_bins: near = np.uint64([0 -> 1])": "the bits below the exponent do not count",
-    "bands.band_bins: near |= up [^ -> &] down": _EXACT,
-    "bands.band_bins: squares[j] = t [* -> /] t + _TINY": _EXACT,
-    "bands.band_bins: band = band if band [< -> <=] narrowest else narrowest": _TIES,
+    "bands._TINY,_HUGE: _TINY, _HUGE = ([1.5 -> 1.875] * 2.0 ** (-100)": _SMALL,
+    "bands._TINY,_HUGE: _TINY, _HUGE = (1.5 * [2.0 -> 2.5] ** (-100)": _SMALL,
+    "bands._TINY,_HUGE: _TINY, _HUGE = (1.5 * 2.0 ** (-[100 -> 101])": _SMALL,
+    "bands._TINY,_HUGE: _TINY, _HUGE = (1.5 * 2.0 ** (-100), [1.5 -> 1.875]": _LARGE,
+    "bands._TINY,_HUGE: NY, _HUGE = (1.5 * 2.0 ** (-100), 1.5 * [2.0 -> 2.5] ** 100)": _LARGE,
+    "bands._TINY,_HUGE: NY, _HUGE = (1.5 * 2.0 ** (-100), 1.5 * [2.0 ** 100) -> (2.0 * 100)": _LARGE,
+    "bands._TINY,_HUGE: GE = (1.5 * 2.0 ** (-100), 1.5 * 2.0 ** [100 -> 101])": _LARGE,
+    "bands._EXACT:": "rounding moves the squares of widths by less than any of these",
+    "bands.band_bins: t = t [* -> /] t + _TINY": _EXACT,
+    "bands.band_bins: squares[j] = np.float32(t if t [< -> <=] _HUGE else _HUGE)": _TIES,
+    "bands.band_bins: lowest = mantissa if mantissa [< -> <=] lowest else lowest": _TIES,
+    "bands.band_bins: out[j] = band if band [< -> <=] narrowest else other": _TIES,
     "bands.log_tables: logs[k] = math.log(k) if k > [0 -> 1]": "the logarithm of 1 is 0",
     "bands.best_ratios: k [> -> >=] expected": "the ratio is 0 there",
     "bands.log_ratios: out[w, j] = ratio if k [> -> >=] expected": "the ratio is 0 there",
@@ -87,7 +92,7 @@ EQUIVALENT = {
     "preferences.Preferences.rows_of: end + block [> -> >=] len(values)": _MEMORY,
     "preferences._limits: np.sqrt(2 * np.log(np.maximum(2 * unit, [1.0 -> 1.25]))": _REMOVED,
     "preferences._limits: return np.where([2 -> 3] * unit > 1 - 1e-09": _REMOVED,
-    "bands.count_bins: last = first + 255 if first + 255 [< -> <=] rows.shape[0]": _TIES,
+    "bands.count_bins: last = first + 252 if first + 252 [< -> <=] rows.shape[0]": _TIES,
     "preferences._limits: return np.where(2 * unit [> -> >=] 1 - 1e-09": _MARGIN,
     "preferences.collect_gaussian: zeros = [0 -> 1]": "removes zeros where there are none",
     "preferences.Preferences._fixed_point: n_left [< -> <=] 0": "checks what is valid once more",
