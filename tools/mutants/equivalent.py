@@ -37,7 +37,7 @@ EQUIVALENT = {
     "bands._TINY,_HUGE: _TINY, _HUGE = (1.5 * 2.0 ** (-[100 -> 101])": _SMALL,
     "bands._TINY,_HUGE: _TINY, _HUGE = (1.5 * 2.0 ** (-100), [1.5 -> 1.875]": _LARGE,
     "bands._TINY,_HUGE: NY, _HUGE = (1.5 * 2.0 ** (-100), 1.5 * [2.0 -> 2.5] ** 100)": _LARGE,
-    "bands._TINY,_HUGE: NY, _HUGE = (1.5 * 2.0 ** (-100), 1.5 * [2.0 ** 100) -> (2.0 * 100)": _LARGE,
+    "bands._TINY,_HUGE: NY, _HUGE = (1.5 * 2.0 ** (-100), 1.5 * [2.0 ** 100) ->": _LARGE,
     "bands._TINY,_HUGE: GE = (1.5 * 2.0 ** (-100), 1.5 * 2.0 ** [100 -> 101])": _LARGE,
     "bands._EXACT:": "rounding moves the squares of widths by less than any of these",
     "bands.band_bins: t = t [* -> /] t + _TINY": _EXACT,
