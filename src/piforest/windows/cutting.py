@@ -20,8 +20,9 @@ Columns = Sequence[int | str] | int | str | None
 
 # "auto" halves the window at most three times, and at most three times more if structures are not
 # straight yet, while the windows of a size have on average this many rows for each point of a
-# minimal sample. With fewer, the noise is underestimated.
-_SIZES, _MAX_SIZES, _ROWS_PER_SAMPLE_POINT = 4, 7, 64
+# minimal sample. With fewer, the noise is underestimated. Where structures are not straight,
+# windows that are a little too small are better than windows that are bent.
+_SIZES, _MAX_SIZES, _ROWS_PER_SAMPLE_POINT, _ROWS_IF_BENT = 4, 7, 64, 48
 # Windows of all sizes together that have enough rows for a detector. Each takes about 0.05 CPU
 # seconds and 0.5 MB.
 MAX_WINDOWS = 2048
@@ -128,7 +129,7 @@ def _chosen_windows(
 ) -> list[Cut]:
     """Windows of the range of the data, of a half of it and so on, while they have enough rows."""
     longest, least = cut_to.longest, parameters.least_rows(n_features)
-    enough = _ROWS_PER_SAMPLE_POINT * parameters.sample_size(n_features)
+    sample_size = parameters.sample_size(n_features)
     cuts: list[Cut] = []
     left = MAX_WINDOWS
     for size in range(_MAX_SIZES if longest > 0 else 1):
@@ -137,7 +138,8 @@ def _chosen_windows(
         # The windows of a size together hold each row several times; so weigh by rows.
         n_rows = cut.found.n_rows
         typical = float(np.sum(n_rows**2) / np.sum(n_rows))
-        if cuts and (typical < enough or n_windows > left):
+        each = _ROWS_PER_SAMPLE_POINT if size < _SIZES else _ROWS_IF_BENT
+        if cuts and (typical < each * sample_size or n_windows > left):
             break
         cuts.append(replace(cut, optional=size >= _SIZES))
         left -= n_windows
@@ -168,7 +170,7 @@ def _given_windows(cut_to: _Cutting, sides: list[float], least: int, stream: Str
 
 
 def _check_given(cuts: list[Cut], least: int) -> None:
-    total = sum(len(cut.with_rows(least)) for cut in cuts)
+    total = sum(len(cut.found.windows) for cut in cuts)
     if total > MAX_WINDOWS:
         raise ValueError(
             f"window={[cut.tiling.side for cut in cuts]} makes {total} windows, at most "

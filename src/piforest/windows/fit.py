@@ -149,7 +149,12 @@ def noise_in_window(task: _Task, parameters: EmbeddingParameters) -> tuple[float
     if found is None or found.sigma_source != "estimated":
         return None
     structure = _structure(found, task, [bands.ratio for bands in found.bands or ()])
-    return None if structure is None else (structure.sigma, structure.log_ratio)
+    if structure is None:
+        return None
+    # In several directions the noise differs, as that of channels does, and its median length says
+    # too little of the widest: there it is the noise that the bands of all models tell.
+    one = structure.family.codimension(task.X.shape[1]) == 1
+    return structure.sigma if one else found.sigma, structure.log_ratio
 
 
 def fit_window(
