@@ -270,6 +270,11 @@ def inspect_surface(
             f"the map has {len(v)} valid pixels on a grid of step {step}, at least {_MIN_PIXELS} "
             "are needed; NaN is missing, and so is 0 in whole numbers unless zero='valid'."
         )
+    if np.ptp(grid[v, u]) == 0:
+        raise ValueError(
+            f"the {len(v)} valid pixels of the map are all {grid[v[0], u[0]]:g}, so that there is "
+            "nothing to find."
+        )
     rows = np.column_stack([step // 2 + step * u, step // 2 + step * v, grid[v, u]]).astype(float)
     detector = LocalPreferenceIsolationForest(
         family, window=window, coordinates=[0, 1], sigma=sigma, min_share=_MIN_SHARE,

@@ -19,7 +19,7 @@ pytest.importorskip("distributed")
 pq = pytest.importorskip("pyarrow.parquet")
 
 from dask_clusters import WAIT, ending, scheduler, worker  # noqa: E402
-from piforest import PreferenceIsolationForest  # noqa: E402
+from piforest import LocalPreferenceIsolationForest, PreferenceIsolationForest  # noqa: E402
 from piforest.apps import cli  # noqa: E402
 from piforest.apps import folder as _folder  # noqa: E402
 from piforest.apps.folder import score_folder  # noqa: E402
@@ -99,6 +99,16 @@ def check(out, table, detector, names=FILES):
         assert np.array_equal(found["anomaly"], scores[FILES[name]] > detector.threshold_)
         if len(expected):
             assert np.array_equal(found["structure"], detector.assign(expected[["a", "b"]]))
+
+
+def test_windows_score_files_without_structures(client, table, source):
+    options = {"n_models": 50, "n_estimators": 5, "contamination": 0.1, "random_state": 0}
+    windows = LocalPreferenceIsolationForest("line", **options).fit(table[["a", "b"]])
+    assert sorted(run(windows, source, client).done) == list(FILES)
+    found = pd.read_parquet(source.parent / "out" / "part1.parquet")
+    assert found.columns.tolist() == ["a", "b", "name", "score", "anomaly"]
+    expected = windows.anomaly_score(table[["a", "b"]])[FILES["part1.parquet"]]
+    assert np.array_equal(found["score"], expected)
 
 
 def test_every_file_gets_its_scores(client, detector, table, source, monkeypatch):

@@ -96,8 +96,8 @@ def bad_cases():
     missing = values.copy()
     missing[7, 1] = np.nan
     return {
-        "times must not run backwards, row 100": (back, values, {}),
-        "values must be finite numbers, row 7": (t, missing, {}),
+        r"times must not run backwards: times\[100\] is": (back, values, {}),
+        r"values must be finite numbers, values\[7\] is none": (t, missing, {}),
         "all channels are constant": (t, np.ones((500, 2)), {}),
         "needs at least 20 rows to fit, got 12": (t[:12], values[:12], {}),
         "needs at least 20 rows to fit, got 15": (t, values, {"reference": 15}),

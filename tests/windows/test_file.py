@@ -162,6 +162,13 @@ def test_the_command_line_scores_with_windows(fitted, saved, tmp_path, capsys):
     assert run(capsys, "score", table, "--model", saved, "--out", out)[0] == 0
     written = pd.read_csv(out)
     assert np.allclose(written["score"], fitted.anomaly_score(pd.read_csv(table)))
-    code, _, err = run(capsys, "score", table, "--model", saved, "--device", "torch")
-    assert code == 2
-    assert "holds windows: leave out --device" in err
+
+
+def test_the_command_line_scores_with_windows_on_a_device(fitted, saved, tmp_path, capsys):
+    pytest.importorskip("torch")
+    table, out = tmp_path / "rows.csv", tmp_path / "scored.csv"
+    sine().to_csv(table, index=False)
+    code, _, err = run(capsys, "score", table, "--model", saved, "--device", "torch", "--out", out)
+    assert (code, err) == (0, "")
+    expected = fitted.anomaly_score(pd.read_csv(table))
+    assert np.allclose(pd.read_csv(out)["score"], expected, atol=1e-9)

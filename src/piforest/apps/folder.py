@@ -17,7 +17,7 @@ from ..engines.dask.packed import PackedModel, score, unpack
 from ..io.atomic import remove_leftovers
 from ..io.tables import Table, parquet, table_writer, with_scores
 from ..protocols import Floats
-from ..structures.assignment import assign_rows
+from ..structures.assignment import assign_rows, structures_to_assign
 from ..structures.greedy import Structure
 
 _STAMP = b"piforest"
@@ -178,7 +178,7 @@ class _Run:
 
         # A task, so that it can be computed again if the workers that hold it die.
         detector = self.detector
-        found = getattr(detector, "structures_", None)
+        found = structures_to_assign(detector)
         packed = PackedModel(detector.fitted_, detector.device, detector.n_jobs, found)
         model = client.compute(packed.delayed())
         running = as_completed(loop=client.loop)  # type: ignore[no-untyped-call]

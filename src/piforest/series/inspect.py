@@ -238,15 +238,15 @@ def _checked(times: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
     for name, bad in (("times", ~np.isfinite(at)), ("values", ~np.isfinite(channels).all(axis=1))):
         if bad.any():
             raise ValueError(
-                f"{name} must be finite numbers, row {int(np.argmax(bad))} has none; leave such "
+                f"{name} must be finite numbers, {name}[{int(np.argmax(bad))}] is none; leave such "
                 "rows out, which makes a gap."
             )
     back = np.diff(at) < 0
     if back.any():
         row = int(np.argmax(back)) + 1
         raise ValueError(
-            f"times must not run backwards, row {row} has {at[row]:.15g} after {at[row - 1]:.15g}; "
-            "sort the rows, or inspect the parts on their own."
+            f"times must not run backwards: times[{row}] is {at[row]:.15g} after "
+            f"{at[row - 1]:.15g}; sort the rows, or inspect the parts on their own."
         )
     return at, channels
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,14 @@ class Assignment(NamedTuple):
     infinite if there is none"""
     pieces: Ints | None = None
     """(n,) the number of the connected piece, -1 for none, if it was asked for"""
+
+
+def structures_to_assign(detector: Any) -> list[Structure] | None:
+    """The structures of a detector that its rows can belong to; None if it has none.
+
+    Those of windows end with their windows, so that rows elsewhere do not belong to them.
+    """
+    return None if hasattr(detector, "windows_") else getattr(detector, "structures_", None)
 
 
 def assign_rows(X: Floats, normal: Bools, structures: Sequence[Structure]) -> Assignment:

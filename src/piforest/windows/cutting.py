@@ -20,9 +20,11 @@ Columns = Sequence[int | str] | int | str | None
 
 # "auto" halves the window at most three times, and at most three times more if structures are not
 # straight yet, while the windows of a size have on average this many rows for each point of a
-# minimal sample. With fewer, the noise is underestimated.
-_SIZES, _MAX_SIZES, _ROWS_PER_SAMPLE_POINT = 4, 7, 64
-# Windows of all sizes together. Each takes about 0.05 CPU seconds and 0.5 MB.
+# minimal sample. With fewer, the noise is underestimated. Where structures are not straight,
+# windows that are a little too small are better than windows that are bent.
+_SIZES, _MAX_SIZES, _ROWS_PER_SAMPLE_POINT, _ROWS_IF_BENT = 4, 7, 64, 48
+# Windows of all sizes together that have enough rows for a detector. Each takes about 0.05 CPU
+# seconds and 0.5 MB.
 MAX_WINDOWS = 2048
 _MAX_COORDINATES = 4
 DEFAULT_COORDINATES = 3
@@ -126,19 +128,35 @@ def _chosen_windows(
     cut_to: _Cutting, parameters: WindowParameters, n_features: int, stream: Stream
 ) -> list[Cut]:
     """Windows of the range of the data, of a half of it and so on, while they have enough rows."""
-    longest = cut_to.longest
+    longest, least = cut_to.longest, parameters.least_rows(n_features)
+    sample_size = parameters.sample_size(n_features)
     cuts: list[Cut] = []
-    for size in range(_MAX_SIZES):
-        cut = cut_to((longest or 1.0) * 2.0**-size, stream.child("cut", size))
-        total = sum(len(each.found.windows) for each in [*cuts, cut])
-        enough = _ROWS_PER_SAMPLE_POINT * parameters.sample_size(n_features)
+    left = MAX_WINDOWS
+    for size in range(_MAX_SIZES if longest > 0 else 1):
+        side = (longest or 1.0) * 2.0**-size
+        cut, n_windows = _with_less_overlap(cut_to, side, left, least, stream.child("cut", size))
         # The windows of a size together hold each row several times; so weigh by rows.
         n_rows = cut.found.n_rows
         typical = float(np.sum(n_rows**2) / np.sum(n_rows))
-        if cuts and (typical < enough or total > MAX_WINDOWS or longest == 0):
+        each = _ROWS_PER_SAMPLE_POINT if size < _SIZES else _ROWS_IF_BENT
+        if cuts and (typical < each * sample_size or n_windows > left):
             break
         cuts.append(replace(cut, optional=size >= _SIZES))
+        left -= n_windows
     return cuts
+
+
+def _with_less_overlap(
+    cut_to: _Cutting, side: float, most: int, least: int, stream: Stream
+) -> tuple[Cut, int]:
+    """The windows of a side, and how many have the least number of rows; with less overlap if these
+    are too many, in three dimensions down to an eighth as many."""
+    for overlap in (cut_to.overlap, cut_to.overlap / 2, 0.0):
+        cut = replace(cut_to, overlap=overlap)(side, stream)
+        n_windows = len(cut.with_rows(least))
+        if n_windows <= most:
+            break
+    return cut, n_windows
 
 
 def _given_windows(cut_to: _Cutting, sides: list[float], least: int, stream: Stream) -> list[Cut]:

@@ -10,15 +10,16 @@ import numpy as np
 
 from .._random import Stream, choose, subset
 from .._validation import NoModels, check_family_fits
-from ..bands.evidence import least_ratio
+from ..bands.evidence import Bands, least_ratio
 from ..engines import CpuEngine, Engine
 from ..engines.protocol import RowSource
 from ..fitted import FittedEmbedding, TrainingRows
 from ..fitted.state import SigmaSource
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
 from ..fitting.refinement import Steps
+from ..labels import votes as labels
 from ..models.membership import sample_membership
-from ..protocols import Floats, Ints
+from ..protocols import Bools, Floats, Ints
 from ..structures.greedy import Structure
 from .fitted import FittedWindows, Window
 from .tiling import Occupied, Tiling, occupied
@@ -30,9 +31,11 @@ ROWS_PER_SAMPLE_POINT = 10
 # The windows of the smallest size that sigma is taken from, and the models for that.
 _SIGMA_WINDOWS, _SIGMA_MODELS = 64, 300
 # The noise around straight structures does not depend on the window; a curve deviates from a line
-# by a quarter as much in half a window. Below this ratio, curvature is most of the noise. With 0.8,
-# a spiral took twice the time for no gain.
-_STRAIGHT = 0.5
+# by a quarter as much in half a window. Below this ratio, curvature is more than half of the
+# variance: of two equal parts, one is left whole and one by a sixteenth.
+_STRAIGHT = np.sqrt((1 + 1 / 16) / 2)
+# Models for the noise are refitted, since those of minimal samples are off by noise of their own.
+_SIGMA_STEPS = Steps(concentrate=False, refit=True, select=False, bound=False)
 
 
 @dataclass(frozen=True)
@@ -94,16 +97,17 @@ def fit_windows(
     with warnings.catch_warnings():
         # Each window would warn of its own sigma; the diagnosis speaks for all.
         warnings.filterwarnings("ignore", message="(sigma=|no structure of family)")
-        cuts = _Fit(rows, engine, features, list(cuts), parameters, stream).down_to_straight(least)
-        fit = _Fit(rows, engine, features, cuts, parameters, stream)
+        fit = _Fit(rows, engine, features, list(cuts), parameters, stream)
+        cuts = fit.down_to_straight(least)
         tasks = [(size, at) for size, cut in enumerate(cuts) for at in cut.with_rows(least)]
         tasks = tasks or [(0, int(np.argmax(cuts[0].found.n_rows)))]
         sigma, sigma_source = fit.one_sigma(tasks)
         windows = fit.windows(tasks, sigma)
-    n_occupied = sum(len(cut.found.windows) for cut in cuts)
+    n_skipped = sum(len(cut.found.windows) for cut in cuts if not cut.optional)
+    n_skipped -= sum(not cuts[window.size].optional for window in windows)
     return FittedWindows(
         coordinates, features, tuple(cut.tiling for cut in cuts), tuple(windows), sigma,
-        sigma_source, stream.key, len(source), n_occupied - len(windows), rows.take(represented),
+        sigma_source, stream.key, len(source), n_skipped, rows.take(represented),
     )  # fmt: skip
 
 
@@ -139,11 +143,18 @@ class _Task:
 
 
 def noise_in_window(task: _Task, parameters: EmbeddingParameters) -> tuple[float, float] | None:
-    """The noise in a window and the evidence of its best band; None if none has any."""
+    """The noise of the structure with the most evidence in a window, and this evidence; None if
+    there is no structure."""
     found = task.embedding(parameters)
-    if found is None or found.sigma_source != "estimated" or not found.bands:
+    if found is None or found.sigma_source != "estimated":
         return None
-    return found.sigma, max(float(bands.ratio.max()) for bands in found.bands)
+    structure = _structure(found, task, [bands.ratio for bands in found.bands or ()])
+    if structure is None:
+        return None
+    # In several directions the noise differs, as that of channels does, and its median length says
+    # too little of the widest: there it is the noise that the bands of all models tell.
+    one = structure.family.codimension(task.X.shape[1]) == 1
+    return structure.sigma if one else found.sigma, structure.log_ratio
 
 
 def fit_window(
@@ -156,8 +167,8 @@ def fit_window(
     models = with_large_models(every, parameters.min_share * len(task.X))
     rows, backend = TrainingRows(task.X), CpuEngine(None)
     fitted = fit_forest(rows, parameters.forest, backend, task.stream, models)
-    explained = _explained(models, fitted.points, parameters.min_share)
-    structure = _largest(every, task.X, task.numbers)
+    explained = _explained(models, fitted.points, parameters.min_share, task.stream)
+    structure = _structure(every, task, _supports(every.bands))
     limit = least_ratio(n_windows * every.n_models)
     return Window(
         task.size, task.number, task.n_rows, replace(fitted, subset=None),
@@ -181,28 +192,32 @@ class _Fit:
     ) -> None:
         self.rows, self.engine, self.features, self.cuts = rows, engine, features, cuts
         self.parameters, self.stream = parameters, stream
+        self.known_noise: dict[tuple[int, int], float] = {}
 
     def down_to_straight(self, least: int) -> list[Cut]:
         """The sizes without the optional ones in which structures are no straighter than in the
         size before, as the noise around them tells."""
-        used = [cut for cut in self.cuts if not cut.optional]
-        for size in range(len(used), len(self.cuts)):
+        n_used = sum(not cut.optional for cut in self.cuts)
+        for size in range(n_used, len(self.cuts)):
             before, here = (self.noise(k, self.cuts[k].with_rows(least)) for k in (size - 1, size))
             if not here < _STRAIGHT * before:
                 break
-            used.append(self.cuts[size])
-        return used
+            n_used = size + 1
+        self.cuts = self.cuts[:n_used]
+        return self.cuts
 
     def noise(self, size: int, windows: list[int]) -> float:
-        """The median of the noise in windows of this size, weighted by the evidence of their best
-        bands; NaN if none has a structure."""
+        """The median of the noise in windows of this size, weighted by the evidence of their
+        structures; NaN if none has any."""
+        if (size, len(windows)) not in self.known_noise:
+            self.known_noise[size, len(windows)] = self._noise(size, windows)
+        return self.known_noise[size, len(windows)]
+
+    def _noise(self, size: int, windows: list[int]) -> float:
         quick = replace(
-            self.parameters.embedding,
-            sigma=None,
-            n_models=_SIGMA_MODELS,
-            scale="per_model",
-            steps=Steps(False, False, False, False),
-        )
+            self.parameters.embedding, sigma=None, n_models=_SIGMA_MODELS, scale="per_model",
+            steps=_SIGMA_STEPS,
+        )  # fmt: skip
         chosen = choose(self.stream.child("sigma", size), len(windows), _SIGMA_WINDOWS)
         tasks = ((self._task(size, windows[k]), quick) for k in chosen.tolist())
         found = self.engine.map_tasks(noise_in_window, tasks, len(chosen))
@@ -243,18 +258,29 @@ class _Fit:
         )  # fmt: skip
 
 
-def _explained(embedding: FittedEmbedding, X: Floats, min_share: float) -> float:
+def _explained(embedding: FittedEmbedding, X: Floats, min_share: float, stream: Stream) -> float:
     """The share of the rows within three sigmas of as many models as structures of the least share
-    fit into a window, chosen greedily. Of all models together it would be near 1."""
-    preferences = embedding.preferences.rows_of(X)
-    near = np.zeros((len(X), embedding.n_models), bool)
-    near[np.repeat(np.arange(len(X)), preferences.counts), preferences.indices] = True
-    left = np.ones(len(X), bool)
+    fit into a window, chosen greedily, beyond chance: 0 if the models explain as many of random
+    rows, as wide ones in a small window do, 1 if they explain all rows. All models together would
+    explain nearly all."""
+    random = stream.child("explained").generator()
+    null = random.uniform(*labels.box(X), (labels.NULL_POINTS, X.shape[1]))
+    near, null_near = _near(embedding, X), _near(embedding, null)
+    left, null_left = np.ones(len(X), bool), np.ones(len(null), bool)
     # With a least share of a half there is one majority.
     for _ in range(max(1, int(np.ceil(1 / max(min_share, 0.01))) - 1)):
         best = int(np.argmax(near[left].sum(axis=0)))
         left &= ~near[:, best]
-    return 1 - float(np.mean(left))
+        null_left &= ~null_near[:, best]
+    return max(0.0, 1 - float(np.mean(left)) / max(float(np.mean(null_left)), 1 / len(null)))
+
+
+def _near(embedding: FittedEmbedding, X: Floats) -> Bools:
+    """(n, m) which rows are within three sigmas of which models."""
+    preferences = embedding.preferences.rows_of(X)
+    near = np.zeros((len(X), embedding.n_models), bool)
+    near[np.repeat(np.arange(len(X)), preferences.counts), preferences.indices] = True
+    return near
 
 
 def with_large_models(embedding: FittedEmbedding, support: float) -> FittedEmbedding:
@@ -262,7 +288,7 @@ def with_large_models(embedding: FittedEmbedding, support: float) -> FittedEmbed
     none does: a window is judged by structures of its own size, smaller windows by smaller ones."""
     if embedding.bands is None:
         return embedding
-    counts = [_supports(bands.ratio, bands.gain) for bands in embedding.bands]
+    counts = _supports(embedding.bands)
     largest = max(float(each.max()) for each in counts)
     limit = support if largest >= support else largest / 2
     kept = [np.flatnonzero(each >= limit) for each in counts]
@@ -273,26 +299,35 @@ def with_large_models(embedding: FittedEmbedding, support: float) -> FittedEmbed
     return replace(embedding, models=models, membership=membership, bands=None)
 
 
-def _supports(ratio: Floats, gain: Floats) -> Floats:
-    """(m,) the number of points in the band of each model; 0 for bands without evidence."""
-    return np.asarray(np.divide(ratio, gain, out=np.zeros(len(gain)), where=gain > 0))
+def _supports(found: Sequence[Bands] | None) -> list[Floats]:
+    """For each family (m,) the number of points in the band of each model; 0 for bands without
+    evidence."""
+    return [
+        np.divide(bands.ratio, bands.gain, out=np.zeros(len(bands.gain)), where=bands.gain > 0)
+        for bands in found or ()
+    ]
 
 
-def _largest(embedding: FittedEmbedding, X: Floats, numbers: Ints) -> Structure | None:
-    """The model with the most points in its band as a structure; numbers: of the rows of X."""
-    if embedding.bands is None:
+def _structure(found: FittedEmbedding, task: _Task, merits: list[Floats]) -> Structure | None:
+    """The model of the greatest merit as a structure; None if no band has evidence.
+
+    merits: for each family (m,), above 0 only for bands with evidence.
+    """
+    if found.bands is None or found.measuring is None:
         return None
-    counts = [_supports(bands.ratio, bands.gain) for bands in embedding.bands]
-    k = int(np.argmax([each.max() for each in counts]))
-    at, models, bands = int(np.argmax(counts[k])), embedding.models[k], embedding.bands[k]
-    if not counts[k][at] > 0:
+    k = int(np.argmax([each.max() for each in merits]))
+    at, models, bands = int(np.argmax(merits[k])), found.models[k], found.bands[k]
+    if not merits[k][at] > 0:
         return None
-    width = float(bands.half_width[at])
-    found = Structure(
-        models.family, models.params[at], width, float(bands.ratio[at]), numbers[:0], width / 2
+    width, none = float(bands.half_width[at]), task.numbers[:0]
+    structure = Structure(
+        models.family, models.params[at], width, float(bands.ratio[at]), none, width / 2
     )
-    inside = np.flatnonzero(found.residuals(X) <= width)
-    return found.with_noise(X, inside).with_members(numbers[inside])
+    resolution = found.measuring[k].resolution
+    rows = resolution.dithered(task.X, np.arange(len(task.X)))
+    inside = np.flatnonzero(structure.residuals(rows) <= width)
+    structure = structure.with_noise(rows, inside, task.X if resolution else None)
+    return structure.with_members(task.numbers[inside])
 
 
 def _weighted_median(known: list[tuple[float, float]]) -> float:

@@ -76,7 +76,7 @@ def test_bad_input_is_one_line(capsys, table, tmp_path):
     table.write_text("\n".join([lines[0], *reversed(lines[1:])]))
     code, _, err = run(capsys, "series", table, "--time", "when")
     assert code == 1
-    assert "times must not run backwards, row 1" in err
+    assert "times must not run backwards: times[1" in err
 
 
 @pytest.mark.slow

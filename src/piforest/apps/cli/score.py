@@ -16,7 +16,7 @@ from ..._progress import report_progress
 from ...io.remote import shown
 from ._clusters import add_cluster, score_on_cluster
 from ._input import add_table, check_text_columns, missing_note, numbers_of, read_options
-from ._options import UsageError, add_common, auto_or_share, file, file_or_stream
+from ._options import add_common, auto_or_share, file, file_or_stream
 from ._output import Output, StatusLine
 from ._writing import add_rows, check_rows, dry_run_write, with_default_suffix
 
@@ -59,7 +59,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, output: Output) -> int:
-    from ...estimators import LocalPreferenceIsolationForest, load
+    from ...estimators import load
+    from ...structures.assignment import structures_to_assign
 
     check_rows(args)
     if args.dask is None:
@@ -70,12 +71,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
             )
         args.out = with_default_suffix(args.out, args.file)
         output.check_new(args.out)
-    detector = load(args.model).set_params(n_jobs=args.jobs, verbose=0)
-    local = isinstance(detector, LocalPreferenceIsolationForest)
-    if not local:
-        detector.set_params(device=args.device)
-    elif args.device != "cpu" or args.dask is not None:
-        raise UsageError(f"{args.model} holds windows: leave out --device and --dask.")
+    detector = load(args.model).set_params(device=args.device, n_jobs=args.jobs, verbose=0)
     if args.threshold != "auto":
         detector.set_threshold(args.threshold)
     # The detector gets plain arrays; columns are selected by name here.
@@ -85,9 +81,7 @@ def run(args: argparse.Namespace, output: Output) -> int:
         pick = partial(_columns, args, detector=detector, fitted=fitted)
         return score_on_cluster(args, output, detector, pick)
     report_progress("scoring")
-    start = time.perf_counter()
-    # The structures of windows end with them: rows elsewhere do not belong to them.
-    structures = None if local else getattr(detector, "structures_", None)
+    start, structures = time.perf_counter(), structures_to_assign(detector)
     with ExitStack() as stack:
         tally = _Tally(float(detector.threshold_), output, args.rows)
         writer = None
