@@ -170,3 +170,13 @@ def grow_array(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
     grown = np.empty(size, array.dtype)
     grown[:used] = array[:used]
     return grown
+
+
+def as_rows(metric: Any, X: Any) -> Any:
+    """X in the layout of the metric: its `rows(X)` if it has this method, else a dense array."""
+    to_rows = getattr(metric, "rows", None)
+    if to_rows is not None:
+        return to_rows(X)
+    if isinstance(X, SparseRows):
+        X = X.to_csr()
+    return X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)

@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 import naive
 from piforest import VoronoiForest
 from piforest._kernels.sparse import mirror
-from piforest._rows import SparseRows, sparse_rows
-from piforest.metrics import as_rows, get_metric, list_metrics, overlap, resolve_metric
+from piforest._rows import SparseRows, as_rows, sparse_rows
+from piforest.metrics import get_metric, list_metrics, overlap, resolve_metric
 from piforest.metrics.custom import Precomputed
 from piforest.metrics.overlap import Tanimoto
 

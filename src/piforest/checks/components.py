@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._random import Stream
-from ..metrics import as_rows, resolve_metric
+from .._rows import as_rows
+from ..metrics import resolve_metric
 from ..preferences import resolve_kernel
 from ..protocols import Forest
 from ..sampling import resolve_sampler

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._kernels.sparse import mirror
-from .._rows import SparseRows, stack
+from .._rows import SparseRows, as_rows, stack
 from .._tensors import to_numpy
 from .._threads import in_threads
 from .._validation import check_bounded
 from ..fitted import FittedEmbedding, FittedForest
 from ..forest import HashedForest, HashedTrees, PooledForest
-from ..metrics import as_rows
 from ..protocols import Floats
 from .local import LocalEngine
 from .protocol import ForestPlan

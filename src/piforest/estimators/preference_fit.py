@@ -52,7 +52,7 @@ class PreferenceFit(StructuredDetector):
         >>> from piforest.datasets import make_lines
         >>> detector = PreferenceIsolationForest("line", random_state=0)
         >>> detector.describe_input(names=["east", "north"])
-        >>> detector = detector.fit(make_lines(1, random_state=0).X)
+        >>> detector = detector.fit(make_lines(1, random_state=0).data)
         >>> "east" in detector.structures_[0].equation
         True
         """

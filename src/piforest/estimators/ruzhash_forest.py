@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import validate_data
 
+from .._rows import as_rows
 from .._validation import check_magnitude, clear_fit, cpu_only_error
-from ..metrics import as_rows, resolve_metric
+from ..metrics import resolve_metric
 from ..protocols import Metric
 from ..typing import ContaminationLike, RandomStateLike, RowsLike
 from .row_forest import RowForest

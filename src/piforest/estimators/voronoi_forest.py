@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import validate_data
 
-from .._rows import SparseRows
+from .._rows import SparseRows, as_rows
 from .._validation import (
     check_magnitude,
     check_no_strings,
@@ -21,7 +21,7 @@ from .._validation import (
     objects_or_none,
 )
 from ..engines import VECTOR_METRICS
-from ..metrics import METRICS, as_rows, resolve_metric
+from ..metrics import METRICS, resolve_metric
 from ..protocols import Metric
 from ..typing import ContaminationLike, MetricLike, RandomStateLike, RowsLike
 from .row_forest import RowForest

@@ -12,7 +12,8 @@ from ..bands.resolution import DitherEffect, levels_matter
 from ..families import extent, marginal_rows
 from ..models.drawing import ModelSet
 from ..models.membership import first_occurrences, sample_membership
-from ..protocols import Bools, Floats
+from ..models.refit import can_refit
+from ..protocols import Bools, Floats, ModelFamily
 from ..structures.greedy import BandCounts, evidence_rows, greedy, significance_limit
 from ..structures.laws import description_gain, law_of_all, target_of, without_heaps
 
@@ -56,9 +57,14 @@ def choose_grid(
         distinct = first_occurrences(some, (), np.ones(len(some), np.bool_))
         if law_of_all(models.family, some[distinct]) is not None:
             return against_null
-    elif target_of(models.family) is not None and _is_one_law(some, few, without, counted):
+    elif _has_law(models.family) and _is_one_law(some, few, without, counted):
         return against_null
     return Grid(np.asarray(size * WIDTHS))
+
+
+def _has_law(family: ModelFamily) -> bool:
+    """Whether least squares give the law of all rows of a table."""
+    return target_of(family) is not None and can_refit(family)
 
 
 def _is_one_law(X: Floats, models: ModelSet, narrow: BandTable, counted: Bools) -> bool:

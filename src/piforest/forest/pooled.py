@@ -12,10 +12,10 @@ from joblib.parallel import ThreadingBackend, get_active_backend
 from .._kernels import trees as compiled
 from .._random import Stream
 from .._registry import overrides_consistently
-from .._rows import DenseRows, SparseRows
+from .._rows import DenseRows, SparseRows, as_rows
 from .._threads import in_threads
 from .._validation import check_table
-from ..metrics import METRICS, as_rows
+from ..metrics import METRICS
 from ..metrics.overlap import Products
 from ..protocols import Bools, Floats, Metric
 from .flat import FlatForest, join

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import scipy.sparse
-
 from .._registry import Registry
-from .._rows import SparseRows
 from ..protocols import Metric
 
 __all__ = ["get_metric", "list_metrics"]
@@ -92,13 +88,3 @@ def resolve_metric(metric: Any) -> Metric:
         f"metric must be one of {list_metrics()}, a function d(a, b), or an object with the "
         f"members of piforest.protocols.Metric, got {metric!r}."
     )
-
-
-def as_rows(metric: Metric, X: Any) -> Any:
-    """X in the layout of the metric: its `rows(X)` if it has this method, else a dense array."""
-    to_rows = getattr(metric, "rows", None)
-    if to_rows is not None:
-        return to_rows(X)
-    if isinstance(X, SparseRows):
-        X = X.to_csr()
-    return X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)

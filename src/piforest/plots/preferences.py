@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
+from .._rows import as_rows
 from .._validation import check_choice
-from ..metrics import as_rows
 from ..protocols import Floats, Ints
 from ..structures.assignment import assign_rows
 from ..typing import RowsLike

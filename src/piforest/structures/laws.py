@@ -18,7 +18,7 @@ from .._random import Stream
 from ..bands.ladder import is_noisy
 from ..bands.noise import robust_sigma
 from ..families import layout_of
-from ..models.refit import ROWS_EACH, normalisation, weighted_model
+from ..models.refit import ROWS_EACH, can_refit, normalisation, weighted_model
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .greedy import (
     BandCounts,
@@ -206,7 +206,9 @@ def law_of_all(family: Any, X: Floats) -> tuple[Floats, float] | None:
     """The parameters (p,) and the sigma of the law of all rows of X, if it stands out: the columns
     are related, and it explains enough of the target."""
     target, size = target_of(family), family.sample_size(X.shape[1])
-    if target is None or len(X) < ROWS_EACH * size or not related_columns(family, X):
+    if target is None or not can_refit(family):
+        return None
+    if len(X) < ROWS_EACH * size or not related_columns(family, X):
         return None
     y = X[:, target]
     deviations = np.abs(y - np.median(y))
