@@ -206,3 +206,20 @@ def test_findings_are_values():
     forest = piforest.VoronoiForest("euclidean", random_state=0).fit(LINES)
     with pytest.raises(ValueError, match="without models of structures has no diagnosis"):
         diagnose(forest.fitted_, [], found=False)
+
+
+def two_laws(noise):
+    """Rows (x, y) of y = 2 x and y = 9 x, with noise of this size at each x."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(30, 150, 600)
+    return np.column_stack([x, np.repeat([2.0, 9.0], 300) * x + noise(x) * rng.normal(size=600)])
+
+
+def test_noise_that_grows_with_the_prediction_is_one_finding_for_all_laws():
+    found = fitted(two_laws(lambda x: 0.05 * x), "linear_regression").diagnosis_
+    uneven = [each for each in found if each.code == "uneven_noise"]
+    assert len(uneven) == 1
+    assert uneven[0].text.startswith("The noise of 2 laws is ")
+    assert "where the predicted column 1 is large" in uneven[0].text
+    assert "take the logarithm of column 1" in uneven[0].advice
+    assert "uneven_noise" not in codes(fitted(two_laws(lambda x: 5.0), "linear_regression"))

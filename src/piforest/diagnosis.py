@@ -227,19 +227,23 @@ def _about_uneven_noise(
     uneven: Sequence[UnevenNoise], X: Floats, names: list[str]
 ) -> Iterator[Finding]:
     """Laws whose noise grows or shrinks along their prediction."""
-    for each in uneven[:_LISTED]:
-        target = target_of(each.structure.family)
+    for grows in (True, False):
+        laws = [each for each in uneven if (each.growth > 1) == grows]
+        if not laws:
+            continue
+        target = target_of(laws[0].structure.family)
         assert target is not None
-        grows, name = each.growth > 1, names[target]
+        name, larger = names[target], "large" if grows else "small"
+        smaller = "small" if grows else "large"
+        factors = " and ".join(f"{max(each.growth, 1 / each.growth):.2g}" for each in laws)
         advice = "add the columns that the noise depends on, or look at these rows by themselves."
         if grows and X[:, target].min() > 0:
             advice = f"take the logarithm of {name}, or {advice}"
         yield Finding(
             "uneven_noise",
-            f"The noise of a law is {max(each.growth, 1 / each.growth):.2g} times as large where "
-            f"the predicted {name} is {'large' if grows else 'small'} as where it is "
-            f"{'small' if grows else 'large'}: rows there have high scores, although they are "
-            "ordinary.",
+            f"The noise of {'a law' if len(laws) == 1 else f'{len(laws)} laws'} is {factors} times "
+            f"as large where the predicted {name} is {larger} as where it is {smaller}: rows there "
+            "have high scores, although they are ordinary.",
             f"Labels allow for it, scores do not: {advice}",
         )
 
