@@ -159,7 +159,7 @@ def compare_with_naive(name, X, models, ladder, **naive_options):
 def test_bands_equal_the_naive_ones(name):
     family, X = get_family(name), on_one_model(name, 60)
     X = X + np.random.default_rng(2).normal(0, 0.05 * extent(family, X), X.shape)
-    models, _ = draw_models(X, family, get_sampler("mixed"), 120, Stream(1))
+    models, _ = draw_models(X, family, get_sampler("mixed"), 60, Stream(1))
     ladder = ladder_of(family, X, narrow_grid(family, X), Stream(2))
     assert np.array_equal(ladder.widths, extent(family, X) * WIDTHS)
     found, table = compare_with_naive(name, X, models, ladder)
@@ -178,7 +178,7 @@ def test_bands_equal_the_naive_ones(name):
 def test_wide_bands_equal_the_naive_ones(name, n_wide):
     family, X = get_family(name), on_one_model(name, 60)
     X = X + np.random.default_rng(2).normal(0, 0.2 * extent(family, X), X.shape)
-    models, _ = draw_models(X, family, get_sampler("mixed"), 80, Stream(1))
+    models, _ = draw_models(X, family, get_sampler("mixed"), 30, Stream(1))
     grid = Grid(extent(family, X) * WIDE_WIDTHS, n_wide)
     compare_with_naive(name, X, models, ladder_of(family, X, grid, Stream(2)), n_wide=n_wide)
 
