@@ -111,7 +111,10 @@ def families_from(args: argparse.Namespace) -> list[ModelFamily]:
         return [family_of_file(args.functions)]
     if args.family == ["auto"]:
         if args.option:
-            raise UsageError("--option needs --family: the options of which family?")
+            raise UsageError(
+                "--option needs --family: the options of which family? A table has a target with "
+                "--family linear_regression; without a family it is the last column."
+            )
         return []
     for name in args.family:
         if name not in list_families():
