@@ -10,6 +10,7 @@ from piforest._random import Stream
 from piforest.families import get_family
 from piforest.models.drawing import distinct_rows, draw_models, sample_positions
 from piforest.sampling import get_sampler, resolve_sampler
+from piforest.sampling.mixed import local_samples
 
 UNIFORM = get_sampler("uniform")
 MIXED = get_sampler("mixed")
@@ -159,6 +160,12 @@ def test_the_mixed_sampler_equals_the_naive_one(size, points):
     drawn = MIXED.draw(X, size, 60, Stream(5))
     assert np.array_equal(drawn, naive.mixed_samples(Stream(5), X, size, 60))
     assert np.array_equal(MIXED.draw(X[:size], size, 9, Stream(5)).max(axis=1), [size - 1] * 9)
+
+
+def test_local_samples_of_one_of_many_points_are_the_seeds_of_larger_ones():
+    X, numbers = np.random.default_rng(0).uniform(size=(5000, 2)), np.arange(60)
+    drawn = local_samples(X, 1, numbers, Stream(5))
+    assert np.array_equal(drawn, local_samples(X, 4, numbers, Stream(5))[:, :1])
 
 
 def test_local_samples_of_many_points_are_near_and_distinct():

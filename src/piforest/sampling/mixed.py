@@ -54,6 +54,8 @@ def local_samples(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
     ranks = without_replacement(stream.child("ranks"), numbers, limits, size - 1)
     out = np.empty((len(numbers), size), np.int64)
     out[:, 0] = seeds
+    if size == 1:  # no neighbours
+        return out
     rest = np.flatnonzero(~listed)
     order = rest[np.lexsort((-limits[rest], seeds[rest]))]
     parts = np.array_split(order, min(n_threads(), 1 + len(order) // _CHUNK_SAMPLES))
