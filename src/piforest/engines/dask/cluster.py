@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 # Seconds to wait for a scheduler to answer and to have a worker.
@@ -39,7 +39,7 @@ def connect(
             yield client
         return
     client = _client(Client, address, timeout)
-    with client:
+    with _ending(client):
         try:
             client.wait_for_workers(1, timeout=timeout)
         except TimeoutError:
@@ -48,6 +48,18 @@ def connect(
                 f"`dask worker {address}`."
             ) from None
         yield client
+
+
+@contextmanager
+def _ending(client: Any) -> Iterator[None]:
+    """Close the client at the end of the block. One that is just connecting again, to a scheduler
+    that restarted, raises an error when it is closed, which would hide that of the block."""
+    client.__enter__()
+    try:
+        yield
+    finally:
+        with suppress(RuntimeError):
+            client.__exit__(None, None, None)
 
 
 def _client(kind: Any, address: str, timeout: float) -> Any:
