@@ -205,7 +205,7 @@ def test_columns_depend_on_others_by_a_law_but_not_by_chance_or_a_law_of_few_row
     assert not depends_much(get_family("line"), table(300, 1.0, 0))
 
 
-def test_a_law_of_few_of_the_related_rows_flags_nothing():
+def test_a_law_of_few_of_the_related_rows_does_not_flag_most():
     rng = np.random.default_rng(5)
     x = np.exp(rng.normal(0, 1.5, 300))
     y = 5 * x * np.exp(rng.normal(0, 1.2, 300))
