@@ -56,8 +56,8 @@ def make_spheres(
 ) -> Drawing:
     """Spheres of random radii with centres in [-1, 1]^3.
 
-    Few uniform samples of four points lie on one sphere. On three spheres `PIF` reaches a ROC AUC
-    of .94, `PreferenceIsolationForest`, which samples locally, .97; on two both reach .98.
+    Few uniform samples of four points lie on one sphere: the scene is easier for samplers that take
+    neighbours.
 
     >>> X, y = make_spheres(2, sizes=[80, 40], random_state=0, return_X_y=True)
     >>> X.shape, sorted(set(y.tolist()))
