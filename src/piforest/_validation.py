@@ -206,6 +206,15 @@ def no_valid_models(family: Any, X: NDArray[np.float64], n_samples: int) -> NoMo
             f"all {len(X)} points are identical, so no {family.name} can be fitted. "
             "Check that the right columns were passed."
         )
+    views = getattr(getattr(family, "layout", None), "views", ())
+    n_places = min((len(np.unique(X[:, list(view)], axis=0)) for view in views), default=len(X))
+    if n_places < family.sample_size(X.shape[1]):
+        return NoModels(
+            f"the {len(X)} matches have only {n_places} different points in one of the views, and "
+            f"family {family.name!r} needs {family.sample_size(X.shape[1])}: many features were "
+            "matched with the same one, as between views of different scenes. Match mutually, or "
+            "check that the views show the same scene."
+        )
     n_free = int(np.linalg.matrix_rank(X - X.mean(axis=0)))
     dependent = X.shape[1] - n_free
     hint = (

@@ -92,6 +92,7 @@ CASES = [
     (paper("homography", sigma=1), np.eye(4)[:3], "family 'homography' needs at least 4 matches, got 3."),
     (paper("circle", sigma=1), X[:2], "family 'circle' needs at least 3 points, got 2."),
     (paper("line", sigma=1), np.ones((30, 2)), "all 30 points are identical, so no line can be fitted"),
+    (paper("homography", sigma=1), np.column_stack([X, np.arange(100).reshape(50, 2) % 4]), "only 2 different points in one of the views, and family 'homography' needs 4"),
     (paper("circle", sigma=1), np.arange(20.0).repeat(2).reshape(20, 2), "every one of .* was degenerate for family 'circle'"),
     (paper("line", sigma=1), with_value(np.nan), "contains NaN"),
     (paper("line", sigma=1), with_value(np.inf), "contains infinity"),

@@ -170,11 +170,9 @@ def make_piecewise_laws(
 
     x is uniform in [-1, 1]; the functions intersect. Scenes for `piforest.families.LearnedFamily`.
 
-    With the true noise `PIF` reaches a mean ROC AUC of .959 on five default scenes, with decision
-    trees of depth 3 from 6 rows (.935 to .980; .925 from 20 rows); on curves of one piece .963
-    with parabolas from 3 rows, .955 with a polynomial kernel ridge from 4. The distance to the
-    nearest true function has .97 on both, because some anomalies lie near a function by chance. On
-    curves of two pieces a parabola from 3 rows fits at most one piece, and reaches .896.
+    Some anomalies lie near a function by chance, so that even the distance to the nearest true
+    function does not tell all of them. On curves of two pieces a parabola from 3 rows fits at most
+    one piece.
 
     Parameters
     ----------

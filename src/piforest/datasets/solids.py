@@ -3,8 +3,8 @@
 If rows have normals, those of anomalies have random directions.
 
 The default noise is smaller than for lines, because surfaces fill a larger share of their box: with
-a noise of .01 many anomalies lie on a surface by chance, and even the true spheres or cylinders
-reach a ROC AUC of only .95 to .99.
+a noise of .01 many anomalies lie on a surface by chance, so that even the true spheres or cylinders
+do not tell them.
 """
 
 from __future__ import annotations
@@ -85,9 +85,8 @@ def make_cylinders(
 ) -> Drawing:
     """Cylinders of length 2 and random radii across [-1, 1]^3.
 
-    Without normals, uniform samples of five points rarely lie on one of several cylinders: `PIF`
-    reaches a ROC AUC of .97 on two cylinders with 30 % anomalies, and .86 on three;
-    `PreferenceIsolationForest`, which samples locally, reaches .98 and .97.
+    Without normals, uniform samples of five points rarely lie on one of several cylinders: the
+    scene is easier for samplers that take neighbours.
 
     Parameters
     ----------
