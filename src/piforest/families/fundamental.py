@@ -147,7 +147,8 @@ def _null_vectors(A, order, out):  # type: ignore[no-untyped-def]
                 for j in range(step, c):
                     A[i, j] -= factor * A[step, j]
     for f in range(c - k):
-        out[f, :] = 0.0
+        for j in range(c):
+            out[f, j] = 0.0
         out[f, order[k + f]] = 1.0
         norm = 1.0
         for i in range(k):
@@ -169,7 +170,8 @@ def _eight_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
             continue
         _system(points[i], A)
         if _null_vectors(A, order, null):
-            F[i, 0] = null[0].reshape(3, 3)
+            for c in range(9):
+                F[i, 0, c // 3, c % 3] = null[0, c]
             valid[i, 0] = True
 
 
@@ -232,11 +234,18 @@ def _seven_points(frames, points, F, valid):  # type: ignore[no-untyped-def]
         c2 = _mixed_det(P, Q, Q) + _mixed_det(Q, P, Q) + _mixed_det(Q, Q, P)
         count = _real_roots(c3, c2, c1, c0, roots)
         for k in range(count):
-            M = P + roots[k] * Q
-            F[i, k] = (M / np.sqrt(np.sum(M * M))).reshape(3, 3)
+            square = 0.0
+            for c in range(9):
+                entry = P[c] + roots[k] * Q[c]
+                F[i, k, c // 3, c % 3] = entry
+                square += entry * entry
+            norm = np.sqrt(square)
+            for c in range(9):
+                F[i, k, c // 3, c % 3] /= norm
             valid[i, k] = True
         largest = max(abs(c2), abs(c1), abs(c0))
         if largest > VANISHING and abs(c3) <= VANISHING * largest:
             # The root at infinity: F2 itself has rank 2, as in exactly rectified images.
-            F[i, count] = Q.reshape(3, 3)
+            for c in range(9):
+                F[i, count, c // 3, c % 3] = Q[c]
             valid[i, count] = True

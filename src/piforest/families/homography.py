@@ -101,8 +101,12 @@ def _area(p, a, b, c):  # type: ignore[no-untyped-def]
 def _basis(p, B):  # type: ignore[no-untyped-def]
     """Fill B (3, 3), which maps the standard projective basis to four points. Returns False if
     three of them are collinear."""
-    areas = np.array([_area(p, 3, 1, 2), _area(p, 0, 3, 2), _area(p, 0, 1, 3), _area(p, 0, 1, 2)])
-    if np.abs(areas).min() <= FLAT:
+    areas = (_area(p, 3, 1, 2), _area(p, 0, 3, 2), _area(p, 0, 1, 3), _area(p, 0, 1, 2))
+    least = abs(areas[3])
+    for area in areas:
+        if abs(area) < least or area != area:  # not a number stays
+            least = abs(area)
+    if least <= FLAT:
         return False
     for k in range(3):
         weight = areas[k] / areas[3]
