@@ -340,7 +340,7 @@ def test_a_worker_that_dies_while_it_writes_costs_nothing_but_time(
             [victim] = [each for each in started if str(each.pid) == writing[0]]
             started.remove(victim)
             victim.kill()
-            victim.wait(20)
+            victim.join(20)
             assert [*(tmp_path / "out").rglob(".*")], "it left nothing"
         finally:
             (tmp_path / "writing" / "go").touch()
@@ -373,7 +373,7 @@ def test_a_scheduler_that_restarts_is_one_error_and_the_next_run_goes_on(
             running = executor.submit(run, detector, source, client)
             waited_for(tmp_path / "writing")
             process.kill()
-            process.wait(20)
+            process.join(20)
             port = address.rsplit(":", 1)[1]
             process, again = scheduler(tmp_path / "cluster", port)
             started.append(process)

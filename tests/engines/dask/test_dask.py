@@ -17,6 +17,7 @@ import dask.dataframe as dd  # noqa: E402
 from distributed import Client, LocalCluster, wait  # noqa: E402
 from joblib import parallel_config  # noqa: E402
 
+from dask_clusters import FORKED, forking  # noqa: E402
 from piforest import (  # noqa: E402
     PreferenceIsolationForest,
     VoronoiForest,
@@ -54,8 +55,9 @@ def fitted(few):
 @pytest.fixture(scope="module")
 def client():
     """Three worker processes on this machine."""
+    forking()
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "120s"}),
+        dask.config.set({"distributed.comm.timeouts.connect": "120s", **FORKED}),
         LocalCluster(
             n_workers=3, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
         ) as cluster,
@@ -395,8 +397,6 @@ def test_scores_are_correct_if_a_worker_is_killed(client, fitted, few, tmp_path)
 def test_trees_grow_on_the_cluster_through_joblib(client, few):
     expected = DETECTORS["default"]().fit(few)
     with client.as_current(), parallel_config(backend="dask", n_jobs=3):
-        same_model(DETECTORS["default"]().fit(few), expected)
-    with parallel_config(backend="loky", n_jobs=2):
         same_model(DETECTORS["default"]().fit(few), expected)
 
 
