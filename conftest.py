@@ -62,6 +62,11 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collecto
     return collectors
 
 
+def pytest_collection_finish() -> None:
+    """What is there now stays to the end: no collection of garbage goes through it again."""
+    gc.freeze()
+
+
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.skipped:
         _skipped.add(report.nodeid)
