@@ -2,8 +2,8 @@
 
 >>> import numpy as np
 >>> from piforest.surfaces import inspect_surface
->>> v, u = np.mgrid[:60, :80]
->>> depth = 0.1 * u + 0.002 * v**2 + 0.05 * np.random.default_rng(0).normal(size=(60, 80))
+>>> v, u = np.mgrid[:40, :60]
+>>> depth = 0.1 * u + 0.002 * v**2 + 0.05 * np.random.default_rng(0).normal(size=(40, 60))
 >>> depth[20:30, 40:52] -= 2
 >>> found = inspect_surface(depth, random_state=0)
 >>> found.defects[0].box, round(found.defects[0].depth)

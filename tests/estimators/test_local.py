@@ -255,6 +255,7 @@ def test_a_window_explains_nothing_if_its_models_explain_as_many_random_rows():
     assert flat.windows_[0].explained > 0.9
 
 
+@pytest.mark.slow
 def test_windows_overlap_less_where_there_would_be_too_many(monkeypatch):
     X = np.random.default_rng(0).uniform(size=(10_000, 2))
     options = {"coordinates": [0, 1], "n_models": 20, "n_estimators": 2, "contamination": 0.1}
@@ -268,7 +269,7 @@ def test_windows_overlap_less_where_there_would_be_too_many(monkeypatch):
 @pytest.mark.slow
 def test_smaller_windows_are_used_where_structures_are_not_straight():
     rng = np.random.default_rng(0)
-    x = rng.uniform(0, 1, 6000)
+    x = rng.uniform(0, 1, 3000)
     straight = np.column_stack([x, 0.3 * x + 0.002 * rng.normal(size=len(x))])
     curved = np.column_stack([x, 0.02 * np.sin(60 * x) + 0.002 * rng.normal(size=len(x))])
     options = {"contamination": 0.1, "n_models": 100, "n_estimators": 5}

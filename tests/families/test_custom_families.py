@@ -297,7 +297,7 @@ CURVES = make_pipeline(PolynomialFeatures(2), LinearRegression()), 3
 def test_learned_laws_are_found_at_the_true_noise(shape, n_pieces, learner):
     X, y = make_piecewise_laws(3, shape=shape, n_pieces=n_pieces, random_state=1, return_X_y=True)
     detector = PreferenceIsolationForest.paper(
-        LearnedFamily(*learner), sigma=0.01, n_models=2500, random_state=0
+        LearnedFamily(*learner), sigma=0.01, n_models=1000, random_state=0
     ).fit(X)
     assert roc_auc_score(y == 0, detector.scores_) > 0.95
 

@@ -49,7 +49,7 @@ def test_flats_of_any_dimension_obey_their_laws(d):
         check_family(get_family("subspace", dimension=r, affine=False), through_origin)
 
 
-@pytest.mark.parametrize("d", [2, 4, 6])
+@pytest.mark.parametrize("d", [2, 4, pytest.param(6, marks=pytest.mark.slow)])
 def test_solvers_in_other_dimensions_equal_the_naive_ones(d):
     X = np.random.default_rng(1).uniform(-100, 100, (30, d))
     cases = [get_family("hyperplane"), get_family("sphere")]

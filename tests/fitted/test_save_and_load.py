@@ -156,8 +156,16 @@ def test_a_custom_family_has_to_be_passed_again(cls, family, tmp_path):
         PreferenceIsolationForest.load(tmp_path / "m")
 
 
+@pytest.fixture(scope="module", params=CUSTOM, ids=["subclass", "learned", "functions"])
+def saved_custom(request, tmp_path_factory):
+    """A custom family, and the file of a detector of it."""
+    path = tmp_path_factory.mktemp("custom") / "m"
+    detector = PreferenceIsolationForest.paper(request.param, sigma=0.02, n_models=50, **SMALL)
+    detector.fit(X).save(path)
+    return request.param, path
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("family", CUSTOM, ids=["subclass", "learned", "functions"])
 @pytest.mark.parametrize(
     "other",
     [
@@ -172,12 +180,10 @@ def test_a_custom_family_has_to_be_passed_again(cls, family, tmp_path):
     ],
     ids=["circle", "depth", "target", "size", "estimator", "residuals", "fit", "degenerate"],
 )
-def test_another_family_is_rejected(family, other, tmp_path):
-    PreferenceIsolationForest.paper(family, sigma=0.02, n_models=50, **SMALL).fit(X).save(
-        tmp_path / "m"
-    )
+def test_another_family_is_rejected(saved_custom, other):
+    family, path = saved_custom
     with pytest.raises(ValueError, match=rf"is not the one that .* saved with, '{family.name}'"):
-        PreferenceIsolationForest.load(tmp_path / "m", family=other)
+        PreferenceIsolationForest.load(path, family=other)
 
 
 def test_parameters_of_a_custom_family_may_have_any_size(tmp_path):
