@@ -21,6 +21,7 @@ from piforest.metrics import get_metric
 sizes = st.tuples(st.integers(2, 40), st.integers(2, 40), st.integers(2, 6), st.integers(1, 50))
 
 
+@pytest.mark.slow
 @given(sizes, st.integers(0, 1000))
 def test_trees_and_path_lengths_equal_the_naive_ones(shape, seed):
     pool, psi, branching, levels = shape
