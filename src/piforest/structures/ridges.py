@@ -26,10 +26,10 @@ _CORE, _BESIDE = 0.25, ((0.75, 1.5), (1.25, 2.5), (2.0, 4.0))
 # Uniform points that measure how much of the box of the data is how far away. Fewer than a hundred
 # of them measure nothing.
 _UNIFORM, _ENOUGH = 4096, 100
-# Structures with half-widths above this share of the box have few surroundings among the points, and
-# their half-widths are two sigmas, so that they are compared with what is next to them.
+# Structures with half-widths above this share of the box have few surroundings among the points,
+# and their half-widths are two sigmas, so that they are compared with what is next to them.
 _WIDE = 0.1
-# The box holds 98 % of each column, and structures at its ends.
+# The box holds 98 % of each column, and narrow structures at its ends with what is beyond them.
 _BOX, _MARGIN = (1.0, 99.0), 0.05
 # Points within this many half-widths of another structure, and nearer to it, belong to that one.
 _OTHERS = 2.0
@@ -42,35 +42,23 @@ def stand_out(X: Floats, structures: Sequence[Structure], stream: Stream) -> Boo
     """
     if not structures or not all(_is_among_points(each.family) for each in structures):
         return np.ones(len(structures), np.bool_)
-    low, high = _box(X)
-    inside = X[np.all((X >= low) & (X <= high), axis=1)]
-    R = _relative(inside, structures)
+    box = np.percentile(X, _BOX, axis=0)
     shares = stream.generator().random((_UNIFORM, X.shape[1]))
     found = []
     for k, each in enumerate(structures):
-        uniform = _uniform_near(each, low, high, shares)
-        r = _sides(inside, R, structures, k)
-        r0 = _sides(uniform, _relative(uniform, structures), structures, k)
-        size = np.min((high - low) / column_units(each.family, X.shape[1]))
-        wide = bool(each.half_width > _WIDE * size)
-        found.append(_is_ridge(r, r0, each.family.codimension(X.shape[1]), wide))
+        size = box[1] - box[0]
+        wide = bool(each.half_width > _WIDE * np.min(size / column_units(each.family, len(size))))
+        margin = np.zeros_like(size) if wide else _MARGIN * size
+        low, high = box[0] - margin, box[1] + margin
+        inside = X[np.all((low <= X) & (high >= X), axis=1)]
+        r = _sides(inside, structures, k)
+        r0 = _sides(_uniform_near(each, low, high, shares), structures, k)
+        found.append(_is_ridge(r, r0, each.family.codimension(len(size)), wide))
     return np.array(found)
 
 
 def _is_among_points(family: ModelFamily) -> bool:
     return layout_of(family).kind == "points"
-
-
-def _box(X: Floats) -> tuple[Floats, Floats]:
-    """The corners of the box of the points, without single ones far away."""
-    low, high = np.percentile(X, _BOX, axis=0)
-    margin = _MARGIN * (high - low)
-    return np.maximum(low - margin, X.min(axis=0)), np.minimum(high + margin, X.max(axis=0))
-
-
-def _relative(X: Floats, structures: Sequence[Structure]) -> Floats:
-    """(n, s) distances in half-widths."""
-    return np.column_stack([each.residuals(X) / each.half_width for each in structures])
 
 
 def _uniform_near(structure: Structure, low: Floats, high: Floats, shares: Floats) -> Floats:
@@ -86,9 +74,10 @@ def _uniform_near(structure: Structure, low: Floats, high: Floats, shares: Float
     return np.asarray(start + (end - start) * shares)
 
 
-def _sides(X: Floats, R: Floats, structures: Sequence[Structure], k: int) -> Floats:
+def _sides(X: Floats, structures: Sequence[Structure], k: int) -> Floats:
     """The distances, in half-widths, of the points that belong to no structure but one; negative on
-    one side where it has two. R (n, s): of all points and structures."""
+    one side where it has two."""
+    R = np.column_stack([each.residuals(X) / each.half_width for each in structures])
     others = np.delete(R, k, axis=1)
     left = np.all((others > _OTHERS) | (others > R[:, [k]]), axis=1)
     return R[left, k] * side_of(structures[k].family, X[left], structures[k].params)
@@ -104,16 +93,18 @@ def _is_ridge(r: Floats, r0: Floats, codimension: int, wide: bool) -> bool:
 
 
 def _is_denser(r: Floats, r0: Floats, codimension: int, n_sides: int, *, wide: bool) -> bool:
-    """Whether the points at distances 0 are denser than those at some positive distance, if there
-    is room at any; if `wide`, than at the smallest distance with room."""
-    core, volume = (np.sum(np.abs(each) <= _CORE) for each in (r, r0))
+    """Whether the points at distances 0 are denser than those at some positive distance, up to a
+    standard error, if there is room at any; if `wide`, than at the smallest one with room."""
+    core, volume = (int(np.sum(np.abs(each) <= _CORE)) for each in (r, r0))
     ratios = []
     for near, far in _BESIDE:
-        points, room = (np.sum((each > near) & (each <= far)) for each in (r, r0))
+        points, room = (int(np.sum((each > near) & (each <= far))) for each in (r, r0))
         if room >= _ENOUGH:
-            ratios.append(core * room / max(1, points * volume))
+            larger = room / max(volume, 1)
         elif volume < _ENOUGH:  # a narrow structure, whose ends do not matter
-            c = codimension
-            scale = (far**c - near**c) / (n_sides * _CORE**c)
-            ratios.append(core * scale / max(1, points))
-    return not ratios or bool((ratios[0] if wide else max(ratios)) >= _DENSER)
+            larger = (far**codimension - near**codimension) / (n_sides * _CORE**codimension)
+        else:
+            continue
+        error = np.sqrt(1 / max(core, 1) + 1 / max(points, 1))
+        ratios.append(core * larger / max(points, 1) * (1 + error))
+    return not ratios or (ratios[0] if wide else max(ratios)) >= _DENSER
