@@ -28,6 +28,7 @@ from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure
 from .structures.laws import depends_much, law_structures
 from .structures.pieces import Pieces, find_pieces
+from .structures.ridges import stand_out
 from .structures.roundness import is_shape_of_cloud
 from .structures.search import find_structures
 from .structures.unevenness import UnevenNoise
@@ -167,8 +168,10 @@ class Findings:
         """Whether any structure is significant in the pool."""
         if self._greedy is None:
             families = self._band_counts(backend, tables)
-            self._greedy = law_structures(families, labels.NEAR)
-            stream = Stream(self.fitted.key).child("round")
+            found, stream = law_structures(families, labels.NEAR), Stream(self.fitted.key)
+            dense = stand_out(families[0].X, found, stream.child("beside"))
+            self._greedy = [each for each, seen in zip(found, dense) if seen]
+            stream = stream.child("round")
             if is_shape_of_cloud(families[0].X, self._greedy, labels.NEAR, stream):
                 self.expect_no_structure()
         return bool(self._greedy)
@@ -272,6 +275,8 @@ class Findings:
         fewer = independent_rows(families, normal, found, stream.child("independent"))
         if fewer is not None:
             found = find_structures(families, fewer, stream) or found
+        dense = stand_out(families[0].X, found, stream.child("beside"))
+        found = [each for each, seen in zip(found, dense) if seen] or (self._greedy or [])
         rows, numbers, is_pool = self._represented()
         scores = fitted.pool_scores if is_pool else self.subset_scores(backend)
         # Of the rows as they are, not dithered: the same rule as for new rows.

@@ -21,6 +21,7 @@ from .._registry import Registry
 from .._validation import check_positive
 from ..protocols import Floats, ModelFamily, RowLayout
 from ._family import Family, Scene
+from ._formula import side_of as side_of
 from ._null import marginal_by_layout, null_by_layout
 from ._refits import Frame
 from .scaled import ScaledFamily, unscaled

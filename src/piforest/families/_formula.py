@@ -61,3 +61,33 @@ def residuals_of(family: Any, X: Any, params: Any) -> Any:
         X = X.to(torch.float64)
     columns = torch.as_tensor(theta, dtype=X.dtype, device=X.device)
     return family.formula(list(X.T[:, :, None]), list(columns[:, None]), torch)
+
+
+class _WithSign(np.ndarray):
+    """An array that keeps the sign of what `abs` was last applied to."""
+
+    signs: list[Floats]
+
+    def __array_finalize__(self, other: object) -> None:
+        self.signs = getattr(other, "signs", [])
+
+    def __abs__(self) -> _WithSign:
+        self.signs.append(np.sign(np.asarray(self)))
+        found: _WithSign = np.abs(self)
+        return found
+
+
+def side_of(family: Any, X: Floats, params: Floats) -> Floats:
+    """(n,) the side of a model (p,) that rows (n, d) are on, 1 or -1, where it has two: the sign of
+    what the formula takes the absolute value of; 1 if it takes none."""
+    formula = getattr(family, "formula", None)
+    if formula is None:
+        return np.ones(len(X))
+    theta = prepared_params(family, params[None])[0]
+    signs: list[Floats] = []
+    columns = [np.ascontiguousarray(column).view(_WithSign) for column in X.T]
+    for column in columns:
+        column.signs = signs
+    with np.errstate(all="ignore"):
+        formula(columns, list(theta), np)
+    return np.where(signs[-1] < 0, -1.0, 1.0) if signs else np.ones(len(X))

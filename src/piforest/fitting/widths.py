@@ -16,6 +16,7 @@ from ..models.refit import can_refit
 from ..protocols import Bools, Floats, ModelFamily
 from ..structures.greedy import BandCounts, evidence_rows, greedy, significance_limit
 from ..structures.laws import description_gain, law_of_all, target_of, without_heaps
+from ..structures.ridges import stand_out
 
 _ROWS, _MODELS = 1000, 1000
 # Wide bands must explain the data better by this factor: several neighbouring structures are also
@@ -87,10 +88,13 @@ def _is_one_law(X: Floats, models: ModelSet, narrow: BandTable, counted: Bools) 
 def _evidence(
     X: Floats, models: ModelSet, table: BandTable, counted: Bools, widest: float = np.inf
 ) -> float:
-    """The log-likelihood ratio of all structures that greedy selection finds among the counted
-    rows, with half-widths of at most `widest`."""
+    """The log-likelihood ratio of the structures that greedy selection finds among the counted
+    rows: of those that stand out, or of all with half-widths of at most `widest`."""
     found = greedy([BandCounts(X, models, table)], counted, _REACH, widest=widest)
-    return sum(each.log_ratio for each in found)
+    if widest < np.inf:
+        return sum(each.log_ratio for each in found)
+    dense = stand_out(X, [each.structure() for each in found], Stream(0).child("beside"))
+    return sum(each.log_ratio for each, seen in zip(found, dense) if seen)
 
 
 def _best_evidence(X: Floats, models: ModelSet, table: BandTable, counted: Bools) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +20,9 @@ from ..models.heaps import filled_cells
 from ..models.membership import sample_membership
 from ..protocols import Bools, Floats, ModelFamily
 from ..sampling import resolve_sampler
-from ..structures.greedy import BandCounts
+from ..structures.greedy import BandCounts, Structure
 from ..structures.local_models import weighted_least_squares
+from ..structures.ridges import stand_out
 from ..structures.search import rough_structures
 from .description import Described, Scales, describe, kernel, scales_of
 from .matrices import MatrixSteps
@@ -96,14 +97,25 @@ def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream)
         _weighted_fit(family, each.params, rows, null, sigmas, each.half_width / 2)
         for each in found
     ]
-    return Found([each for each in fits if not _is_heap(each, rows)], rows, sigmas)
+    return Found(_standing_out(fits, rows), rows, sigmas)
 
 
 def fitted_better(found: Found, null: Floats, stream: Stream) -> list[Described]:
     """The structures after least-squares steps of their distances."""
     rng = stream.generator()
     better = [_fitted(each, found.rows, null, found.sigmas, rng) for each in found.structures]
-    return [each for each in better if not _is_heap(each, found.rows)]
+    return _standing_out(better, found.rows)
+
+
+def _standing_out(found: Sequence[Described], rows: Floats) -> list[Described]:
+    """Those that are no heaps, and denser than what is beside them."""
+    left = [each for each in found if not _is_heap(each, rows)]
+    structures = [
+        Structure(each.family, each.params, 2 * each.sigma, 0.0, np.empty(0, np.int64), each.sigma)
+        for each in left
+    ]
+    dense = stand_out(rows, structures, Stream(0).child("beside"))
+    return [each for each, seen in zip(left, dense) if seen]
 
 
 def _is_heap(found: Described, rows: Floats) -> bool:
