@@ -151,8 +151,8 @@ def test_other_families_and_rows_that_say_nothing_stay_as_they_are():
 
 
 @pytest.mark.slow
-def test_more_walls_of_a_facade_are_found_than_one_wide_band():
-    X, right = facade(seed=4)
+def test_two_walls_a_few_degrees_apart_are_found():
+    X, right = facade(tilt=0.05, seed=4)
     rng = np.random.default_rng(0)
     X = np.concatenate([X, rng.uniform(X.min(axis=0), X.max(axis=0), (150, 4))])
     detector = PreferenceIsolationForest("homography", random_state=0).fit(X)
