@@ -27,6 +27,7 @@ from .models.membership import first_occurrences
 from .protocols import Floats, ModelFamily
 from .structures.greedy import REACH, Structure
 from .structures.laws import related_columns, target_of
+from .structures.parallax import Parallax
 from .structures.unevenness import UnevenNoise
 from .units import scaled_text, unequal_ranges
 
@@ -65,8 +66,8 @@ class Finding:
         A short name that does not change between versions: "no_structure", "one_structure",
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
         "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
-        "weak_structure", "uneven_noise", "too_many_beyond", "categorical_columns", "long_tail" or
-        "better_family".
+        "weak_structure", "uneven_noise", "too_many_beyond", "categorical_columns", "long_tail",
+        "parallax" or "better_family".
         Later versions may add others.
     text : str
         What was found, in one sentence.
@@ -99,6 +100,7 @@ def diagnose(
     agreement: float = 1.0,
     beyond: float = 0.0,
     uneven: Sequence[UnevenNoise] = (),
+    parallax: Parallax | None = None,
 ) -> list[Finding]:
     """List what is known about the data and the result of a fit.
 
@@ -125,6 +127,8 @@ def diagnose(
         The share of rows beyond the structures, if it is so large that none of them is flagged.
     uneven : sequence of UnevenNoise, default=()
         The noise of the structures whose noise is not even.
+    parallax : Parallax or None, default=None
+        The matches on no plane that agree with one epipolar geometry, if there are many.
 
     Returns
     -------
@@ -148,6 +152,7 @@ def diagnose(
         *_about_structures(fitted, families, found, structures),
         *_about_strength(fitted, structures),
         *_about_uneven_noise(uneven, X, columns),
+        *_about_parallax(parallax),
         *_about_labels(agreement, beyond),
         *_about_levels(families[0], X, columns),
         *_about_tails(families[0], X, columns),
@@ -245,6 +250,16 @@ def _about_uneven_noise(
             f"as large where the predicted {name} is {larger} as where it is {smaller}: rows there "
             "have high scores, although they are ordinary.",
             f"Labels allow for it, scores do not: {advice}",
+        )
+
+
+def _about_parallax(found: Parallax | None) -> Iterator[Finding]:
+    if found is not None:
+        yield Finding(
+            "parallax",
+            f"{found.agree:,} of the {found.total:,} matches on none of the structures agree with "
+            "one fundamental matrix: they may be points off the planes, not false matches.",
+            "Try family='fundamental', which keeps the matches of a rigid scene at any depth.",
         )
 
 

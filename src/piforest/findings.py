@@ -27,6 +27,7 @@ from .structures.dependence import independent_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure
 from .structures.laws import depends_much, law_structures
+from .structures.parallax import parallax_of
 from .structures.pieces import Pieces, find_pieces
 from .structures.ridges import stand_out
 from .structures.roundness import is_shape_of_cloud
@@ -196,6 +197,11 @@ class Findings:
                 agreement=self._agreement,
                 beyond=self.share_beyond(backend),
                 uneven=self._uneven,
+                parallax=parallax_of(
+                    self.fitted.points,
+                    self.structures(backend),
+                    Stream(self.fitted.key).child("parallax"),
+                ),
             )
         return list(self._diagnosis)
 

@@ -10,6 +10,7 @@ from piforest import PreferenceIsolationForest, propose_families
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines
 from piforest.families import get_family, null_rows
+from piforest.families._samples import freedom
 from piforest.proposals.better import better_family
 from piforest.proposals.candidates import candidates_for
 from piforest.proposals.description import (
@@ -19,7 +20,6 @@ from piforest.proposals.description import (
     added,
     best_description,
     describe,
-    freedom,
     kernel,
     mixture,
     price,

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..protocols import Bools, Floats
+from ..protocols import Bools, Floats, ModelFamily
+
+# Families whose minimal samples have more coordinates than their models have parameters.
+_FREEDOM = {"rigid": 6, "similarity3d": 7, "rotation": 3, "fundamental": 7}
+
+
+def freedom(family: ModelFamily, d: int) -> int:
+    """The number of parameters of a model: each point of a minimal sample fixes as many as the
+    codimension."""
+    return _FREEDOM.get(family.name, family.sample_size(d) * family.codimension(d))
 
 
 def has_repeats(samples: Floats) -> Bools:

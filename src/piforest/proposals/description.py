@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._kernels.mixtures import add_kernels, shares_of_all, shares_of_one
+from ..families._samples import freedom
 from ..protocols import Floats, Ints, ModelFamily
 
 # A kernel whose mean over null rows rests on fewer of them than this is extrapolated from a wider
@@ -29,14 +30,6 @@ _FAR = 700.0
 _BEYOND = 8.0
 # The parameters of a structure beside those of its model: its noise and its share of the rows.
 _EXTRA_PARAMETERS = 2
-# Families whose minimal samples have more coordinates than their models have parameters.
-_FREEDOM = {"rigid": 6, "similarity3d": 7, "rotation": 3, "fundamental": 7}
-
-
-def freedom(family: ModelFamily, d: int) -> int:
-    """The number of parameters of a model: each point of a minimal sample fixes as many as the
-    codimension."""
-    return _FREEDOM.get(family.name, family.sample_size(d) * family.codimension(d))
 
 
 def price(family: ModelFamily, n: int, d: int) -> float:

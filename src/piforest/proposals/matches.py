@@ -14,13 +14,13 @@ import numpy as np
 
 from .._random import Stream
 from ..families import layout_of
+from ..families._samples import freedom
 from ..protocols import Floats, ModelFamily
 from .description import (
     Described,
     Description,
     best_description,
     describe,
-    freedom,
     scales_of,
 )
 from .search import fit_members

@@ -22,8 +22,9 @@ from .greedy import BandCounts, Structure, members_of
 _SOME, _MOST = 300, 512
 # Residuals of neighbours go along with each other if their correlation is above this.
 _CORRELATED = 0.1
-# Patches of fewer points are noise: independent errors give 1 to 1.7.
-_PATCH = 4.0
+# Patches of fewer points are noise: independent errors give 1 to 1.7. Planes along the flanks of
+# bumps have smaller patches than the bumps, since they follow them.
+_PATCH = 2.5
 # At least this many points are left: with fewer, small faces are no longer significant.
 _LEAST = 500
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._random import Stream
 from ..protocols import Bools, Floats, Ints
+from .alternatives import better_described
 from .greedy import (
     MAX_STRUCTURES,
     REACH,
@@ -84,6 +85,7 @@ def find_structures(
         found = refine(found, counted, limit, stream.child(step))
     found = _divided(found, counted, limit, stream.child("divide"))
     found = united(found, counted, limit, stream.child("unite"))
+    found = better_described(found, counted, stream.child("describe"))
     found = [each for each in found if each.log_ratio > limit]
     found = sorted(noisy_laws(families, found, counted), key=lambda c: -c.log_ratio)
     structures = [each.structure() for each in found[:MAX_STRUCTURES]] or list(known)

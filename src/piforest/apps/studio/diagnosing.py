@@ -25,7 +25,7 @@ def _action(finding: dict[str, str], settings: dict[str, Any]) -> dict[str, Any]
         return {"label": "Do not scale columns", "settings": {"scale_columns": False}}
     if code == "sigma_disagrees":
         return {"label": "Estimate the noise", "settings": {"sigma": "auto"}}
-    if code == "better_family":
+    if code in ("better_family", "parallax"):
         return _better(advice)
     if code == "no_structure" and settings.get("families", "auto") != "auto":
         return {"label": "Compare families", "settings": {"families": "auto", "options": {}}}
