@@ -73,8 +73,7 @@ class _WithSign(np.ndarray):
 
     def __abs__(self) -> _WithSign:
         self.signs.append(np.sign(np.asarray(self)))
-        found: _WithSign = np.abs(self)
-        return found
+        return np.abs(self).view(_WithSign)
 
 
 def side_of(family: Any, X: Floats, params: Floats) -> Floats:

@@ -80,7 +80,7 @@ def _sides(X: Floats, structures: Sequence[Structure], k: int) -> Floats:
     R = np.column_stack([each.residuals(X) / each.half_width for each in structures])
     others = np.delete(R, k, axis=1)
     left = np.all((others > _OTHERS) | (others > R[:, [k]]), axis=1)
-    return R[left, k] * side_of(structures[k].family, X[left], structures[k].params)
+    return np.asarray(R[left, k] * side_of(structures[k].family, X[left], structures[k].params))
 
 
 def _is_ridge(r: Floats, r0: Floats, codimension: int, wide: bool) -> bool:
