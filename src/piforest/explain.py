@@ -10,7 +10,6 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from ._numbers import readable
-from ._random import Stream, below, mix
 from .families import layout_of
 from .families.scaled import column_units
 from .protocols import Floats
@@ -20,7 +19,6 @@ __all__ = ["Change", "Explanation", "Nearby"]
 
 _N_NEAREST = 3
 _MAX_SIGMAS = 4.0  # a point within this distance is on a structure
-_DRAWS = 200  # forests that are drawn again from the trees
 _STEPS = 30  # of Newton's method; one is enough for a plane
 _ON = 1e-3  # sigmas within which a changed row lies on a structure
 _FARTHEST = 10.0  # ranges of a column beyond which a change is no reason
@@ -72,7 +70,8 @@ class Explanation:
     nearest: list[Nearby]
     text: str
     stability: float = 0.0
-    """the share of forests, drawn again from the trees, that flag the point"""
+    """the share of forests, drawn again from the trees, that flag the point, each with the threshold
+    that it would choose"""
     probability: float | None = None
     """the probability of an anomaly; None if it is not available"""
     chance_p_value: float | None = None
@@ -95,20 +94,6 @@ class Certainty(NamedTuple):
     p_values: Floats | None = None
     probability: Floats | None = None
     chance: Floats | None = None
-
-
-def flagged_again(lengths: Floats, normaliser: float, threshold: float, stream: Stream) -> Floats:
-    """(n,) how often a row would be flagged if the forest were drawn again: the trees are drawn
-    from those that there are, with replacement.
-
-    lengths (n, t): the path lengths. Each row is computed alone, so that it does not depend on
-    others.
-    """
-    t = lengths.shape[1]
-    drawn = below(mix(stream.key, np.arange(_DRAWS * t)), t).reshape(_DRAWS, t)
-    counts = np.stack([np.bincount(each, minlength=t) for each in drawn]).astype(float)
-    shares = [np.mean(2.0 ** (-(counts @ row) / t / normaliser) > threshold) for row in lengths]
-    return np.array(shares)
 
 
 def explanations(

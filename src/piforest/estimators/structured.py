@@ -355,7 +355,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
             # As in explain(X[labels == -1]) where nothing is flagged.
             return []
         rows = self._validated(held)
-        return explain_rows(self.fitted_, findings, engine.backend, rows, self.threshold_)
+        chosen = self._chosen_threshold()
+        return explain_rows(self.fitted_, findings, engine.backend, rows, self.threshold_, chosen)
 
     def _html_repr(self) -> str:
         """The diagram of scikit-learn, and the diagnosis of a fitted detector below it."""
