@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from ._numbers import readable
+from ._ranges import Ranges
 from .families import layout_of
 from .families.scaled import column_units
 from .protocols import Floats
@@ -70,8 +71,8 @@ class Explanation:
     nearest: list[Nearby]
     text: str
     stability: float = 0.0
-    """the share of forests, drawn again from the trees, that flag the point, each with the threshold
-    that it would choose"""
+    """the share of forests, drawn again from the trees, that flag the point, each with its own
+    threshold"""
     probability: float | None = None
     """the probability of an anomaly; None if it is not available"""
     chance_p_value: float | None = None
@@ -82,6 +83,8 @@ class Explanation:
     change first; empty for structures of other dimensions than one less than the columns"""
     extrapolated: bool = False
     """whether the point is anomalous and on the nearest structure, but no point of it is near"""
+    outside: list[str] = field(default_factory=list)
+    """the columns in which the point is outside the range of the training points"""
 
     def __str__(self) -> str:
         return self.text
@@ -103,8 +106,11 @@ def explanations(
     threshold: float,
     structures: list[Structure],
     members: Sequence[Floats] | None = None,
+    ranges: Ranges | None = None,
+    names: Sequence[str] | None = None,
 ) -> list[Explanation]:
-    """The explanations of the rows of X; members: the rows of each structure, if they are known."""
+    """The explanations of the rows of X; members: the rows of each structure, if they are known;
+    ranges: of the columns of the training rows, which have these names."""
     columns = [structure.residuals(X) for structure in structures]
     distances = np.column_stack(columns) if columns else np.empty((len(X), 0))
     sigmas = distances / np.array([structure.sigma for structure in structures])
@@ -135,7 +141,13 @@ def explanations(
             k = int(order[0])
             alone = _is_alone(structures[k], X[i], members[k])
             found = replace(found, extrapolated=alone)
-        results.append(replace(found, text=_sentence(found, structures, X[i])))
+        text = _sentence(found, structures, X[i])
+        if ranges is not None:
+            beyond = np.flatnonzero(ranges.outside(X[i : i + 1])[0]).tolist()
+            known = [f"column {k}" for k in range(X.shape[1])] if names is None else list(names)
+            found = replace(found, outside=[known[k] for k in beyond])
+            text += _outside_sentence(ranges, beyond, known)
+        results.append(replace(found, text=text))
     return results
 
 
@@ -199,6 +211,12 @@ def _root(structure: Structure, x: Floats, column: int, size: float) -> float | 
         # Closer than the kink of the distance on the structure itself.
         step = min(step, 1e-3 * away / abs(slope)) or step
     return None
+
+
+def _outside_sentence(ranges: Ranges, columns: list[int], names: list[str]) -> str:
+    if not columns:
+        return ""
+    return f" Outside the ranges of the fit ({ranges.text(columns, names)}): little is known there."
 
 
 def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str:

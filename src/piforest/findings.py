@@ -65,7 +65,8 @@ class Findings:
         known: StoredStructures | None = None,
     ) -> None:
         self.fitted = fitted
-        self._names = None if names is None else tuple(str(name) for name in names)
+        self.names = None if names is None else tuple(str(name) for name in names)
+        """of the columns, None if they have none"""
         self._subset_scores = subset_scores
         self._scores = fitted.pool_scores if fitted.holds_all else scores
         self._null_scores: Floats | None = None
@@ -184,7 +185,7 @@ class Findings:
                 self.fitted,
                 self.structures(backend),
                 found=self.found_structure(backend),
-                names=self._names,
+                names=self.names,
                 steps=steps,
                 disagreement=self._disagreement(backend),
                 agreement=self._agreement,
@@ -213,7 +214,7 @@ class Findings:
 
     def name_columns(self, names: Sequence[str]) -> None:
         """Describe the structures and the diagnosis by these names of the columns."""
-        self._names, self._diagnosis = tuple(str(name) for name in names), None
+        self.names, self._diagnosis = tuple(str(name) for name in names), None
         if self._structures is not None:
             self._structures, self._pieces = self._described(self._structures), None
 
@@ -224,7 +225,7 @@ class Findings:
     def _described(self, found: list[Structure]) -> list[Structure]:
         d = self.fitted.points.shape[1]
         return [
-            each.with_description(rows, self._names or column_names(each.family, d))
+            each.with_description(rows, self.names or column_names(each.family, d))
             for each, rows in zip(found, self._rows_of(found))
         ]
 

@@ -41,4 +41,6 @@ def explain_rows(
         chance = labels.chance_p_values(scores, findings.null_scores(backend))
         certainty = Certainty(stability, calibration.p_values(scores), probability, chance)
     members = findings.member_rows(backend)
-    return explanations(rows, scores, certainty, threshold, structures, members)
+    return explanations(
+        rows, scores, certainty, threshold, structures, members, fitted.ranges, findings.names
+    )

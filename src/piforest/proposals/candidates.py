@@ -13,6 +13,7 @@ from .._random import Stream
 from ..families import get_family
 from ..families._family import CLOUDS, ORIENTED, PLANE, SEGMENTS, SPACE
 from ..families._null import marginal_by_layout, null_by_layout
+from ..families.scaled import ScaledFamily, units_of
 from ..protocols import Floats, ModelFamily, RowLayout
 from ..units import are_coordinates, say_nothing
 
@@ -145,8 +146,15 @@ def _table(X: Floats, reason: str) -> Candidates:
     families = [get_family("linear_regression")]
     if comb(d + 1, 2) <= min(_MAX_TERMS, n / _ROWS_PER_TERM):
         families.append(get_family("polynomial_regression"))
-    families += [get_family("subspace", dimension=r) for r in _SUBSPACES if d >= 4 and r < d - 1]
+    subspaces = [get_family("subspace", dimension=r) for r in _SUBSPACES if d >= 4 and r < d - 1]
+    families += [_in_column_units(each, X) for each in subspaces]
     return Candidates(tuple(families), "table", reason)
+
+
+def _in_column_units(family: ModelFamily, X: Floats) -> ModelFamily:
+    """The family with distances in units of the columns, so that none decides by its unit."""
+    units = units_of([family], X)
+    return family if all(unit == 1 for unit in units) else ScaledFamily(family, units)
 
 
 def _is_pair(names: list[str], axes: str) -> bool:
