@@ -20,6 +20,7 @@ __all__ = ["Change", "Explanation", "Nearby"]
 
 _N_NEAREST = 3
 _MAX_SIGMAS = 4.0  # a point within this distance is on a structure
+_UNUSUAL = 0.05  # p-values up to this are unusual for normal rows
 _STEPS = 30  # of Newton's method; one is enough for a plane
 _ON = 1e-3  # sigmas within which a changed row lies on a structure
 _FARTHEST = 10.0  # ranges of a column beyond which a change is no reason
@@ -241,6 +242,8 @@ def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str
             but = ", but no other row is near here on this structure (extrapolation)"
         return head + f"on {what}, {away}{but}."
     but = "" if anomalous else ", but it shares enough with the points of some"
+    if not anomalous and found.p_value is not None and found.p_value <= _UNUSUAL:
+        but = "; few normal rows score as high, but its score is not above the threshold"
     text = head + f"on no structure; the nearest is {what}, {away}{but}."
     # A change of more than the whole range of a column is no reason.
     if anomalous and found.changes and found.changes[0].relative <= 1:

@@ -260,7 +260,8 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
         return 0 if ranges is None else ranges.count(rows)
 
     def _warn_of_outside(self, outside: int, n: int) -> None:
-        if outside and self.fitted_.ranges.matters(outside, n):
+        ranges = getattr(self.fitted_, "ranges", None)
+        if ranges is not None and ranges.matters(outside, n):
             warn_user(outside_sentence(outside, n))
 
     @property
