@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,17 +33,19 @@ class Ranges:
         """The ranges of rows X that represent n training rows."""
         return cls(X.min(axis=0), X.max(axis=0), n)
 
+    @cached_property
+    def limits(self) -> tuple[Floats, Floats]:
+        """The lowest and the highest values (d,) that are not outside."""
+        margin = _MARGIN * (self.high - self.low)
+        return self.low - margin, self.high + margin
+
     def outside(self, X: Floats) -> Bools:
         """(n, d) which values are outside."""
-        margin = _MARGIN * (self.high - self.low)
-        return np.asarray((self.low - margin > X) | (self.high + margin < X))
+        low, high = self.limits
+        return np.asarray((low > X) | (high < X))
 
     def count(self, X: Floats) -> int:
         """The number of rows that are outside in any column."""
-        margin = _MARGIN * (self.high - self.low)
-        low, high = self.low - margin, self.high + margin
-        if not len(X) or ((X.min(axis=0) >= low).all() and (X.max(axis=0) <= high).all()):
-            return 0
         return int(np.sum(self.outside(X).any(axis=1)))
 
     def matters(self, count: int, n: int) -> bool:

@@ -257,11 +257,16 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
     def _outside(self, rows: Any) -> int:
         """How many of the validated rows are outside the ranges of the training rows."""
         ranges = getattr(self.fitted_, "ranges", None)  # windows have none
-        return 0 if ranges is None else ranges.count(rows)
+        if ranges is None or not len(rows):
+            return 0
+        low, high = ranges.limits
+        # Nearly always, and faster than a comparison of each value.
+        inside = (rows.min(axis=0) >= low).all() and (rows.max(axis=0) <= high).all()
+        return 0 if inside else int(ranges.count(rows))
 
     def _warn_of_outside(self, outside: int, n: int) -> None:
         ranges = getattr(self.fitted_, "ranges", None)
-        if ranges is not None and ranges.matters(outside, n):
+        if outside and ranges is not None and ranges.matters(outside, n):
             warn_user(outside_sentence(outside, n))
 
     @property
