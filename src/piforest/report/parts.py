@@ -117,7 +117,7 @@ def diagnosis(content: Content) -> str:
     )
     ranges = getattr(content.detector.fitted_, "ranges", None)  # windows have none
     outside = 0 if ranges is None else ranges.count(content.X)
-    if outside and ranges.matters(outside, len(content.X)):
+    if ranges is not None and outside and ranges.matters(outside, len(content.X)):
         items = f"<li>{escape(outside_sentence(outside, len(content.X)))}</li>{items}"
     if not items:
         return ""
