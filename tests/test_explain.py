@@ -8,8 +8,9 @@ import pytest
 from piforest import PreferenceIsolationForest
 from piforest._random import Stream
 from piforest.datasets import make_regressions
-from piforest.explain import column_changes, flagged_again
+from piforest.explain import column_changes
 from piforest.families import get_family
+from piforest.labels.again import flagged_again
 from piforest.structures.description import Structure
 
 

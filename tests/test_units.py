@@ -10,7 +10,7 @@ from piforest import PreferenceEmbedding, PreferenceIsolationForest
 from piforest.clouds import describe_surfaces
 from piforest.datasets import make_circles, make_lines, make_planes, make_subspaces
 from piforest.families import get_family
-from piforest.units import unequal_ranges
+from piforest.units import may_share_unit, unequal_ranges
 
 FACTORS = (1.0, 1000.0, 0.001)
 SCENES = {
@@ -226,3 +226,16 @@ def test_constant_columns_and_moderate_ranges_are_not_compared():
     assert unequal_ranges([get_family("plane")], X * [1, 0, 1]) is None
     assert unequal_ranges([get_family("plane")], X * 0) is None
     assert unequal_ranges([get_family("plane")], X * [1, 20, 1]) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "shared"),
+    [
+        (["x", "y"], True), (["X [mm]", "Z [mm]"], True), (["x0", "x1"], True), (["0", "1"], True),
+        (["length (cm)", "width (cm)"], True), (["east_m", "up_m"], True), (["x", "y", "z"], True),
+        (["lon", "lat"], True), (["Weight_in_lbs", "Displacement"], False), (["x", "x"], False),
+        (["a", "b"], False), (["temp (C)", "p (bar)"], False), (["temp_max", "wind"], False),
+    ],
+)  # fmt: skip
+def test_names_tell_whether_columns_may_have_one_unit(names, shared):
+    assert may_share_unit(names) == shared

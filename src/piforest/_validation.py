@@ -37,8 +37,11 @@ def clear_fit(estimator: Any) -> None:
 
 
 def unknown_name(parameter: str, value: Any, known: Sequence[str]) -> ValueError:
-    close = difflib.get_close_matches(str(value), known, n=1, cutoff=0.5)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    # The beginning of a name is not close to a long one: "linear" is closer to "line".
+    text = str(value).lower()
+    begun = sorted((name for name in known if text and name.startswith(text)), key=len)
+    close = begun[:2] or difflib.get_close_matches(text, known, n=1, cutoff=0.5)
+    hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     listed = ", ".join(repr(name) for name in known)
     return ValueError(f"{parameter} must be one of {listed}; got {value!r}.{hint}")
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from ._numbers import readable
-from ._random import Stream, below, mix
+from ._ranges import Ranges
 from .families import layout_of
 from .families.scaled import column_units
 from .protocols import Floats
@@ -20,7 +20,7 @@ __all__ = ["Change", "Explanation", "Nearby"]
 
 _N_NEAREST = 3
 _MAX_SIGMAS = 4.0  # a point within this distance is on a structure
-_DRAWS = 200  # forests that are drawn again from the trees
+_UNUSUAL = 0.05  # p-values up to this are unusual for normal rows
 _STEPS = 30  # of Newton's method; one is enough for a plane
 _ON = 1e-3  # sigmas within which a changed row lies on a structure
 _FARTHEST = 10.0  # ranges of a column beyond which a change is no reason
@@ -72,7 +72,8 @@ class Explanation:
     nearest: list[Nearby]
     text: str
     stability: float = 0.0
-    """the share of forests, drawn again from the trees, that flag the point"""
+    """the share of forests, drawn again from the trees, that flag the point, each with its own
+    threshold"""
     probability: float | None = None
     """the probability of an anomaly; None if it is not available"""
     chance_p_value: float | None = None
@@ -83,6 +84,8 @@ class Explanation:
     change first; empty for structures of other dimensions than one less than the columns"""
     extrapolated: bool = False
     """whether the point is anomalous and on the nearest structure, but no point of it is near"""
+    outside: list[str] = field(default_factory=list)
+    """the columns in which the point is outside the range of the training points"""
 
     def __str__(self) -> str:
         return self.text
@@ -97,20 +100,6 @@ class Certainty(NamedTuple):
     chance: Floats | None = None
 
 
-def flagged_again(lengths: Floats, normaliser: float, threshold: float, stream: Stream) -> Floats:
-    """(n,) how often a row would be flagged if the forest were drawn again: the trees are drawn
-    from those that there are, with replacement.
-
-    lengths (n, t): the path lengths. Each row is computed alone, so that it does not depend on
-    others.
-    """
-    t = lengths.shape[1]
-    drawn = below(mix(stream.key, np.arange(_DRAWS * t)), t).reshape(_DRAWS, t)
-    counts = np.stack([np.bincount(each, minlength=t) for each in drawn]).astype(float)
-    shares = [np.mean(2.0 ** (-(counts @ row) / t / normaliser) > threshold) for row in lengths]
-    return np.array(shares)
-
-
 def explanations(
     X: Floats,
     scores: Floats,
@@ -118,8 +107,11 @@ def explanations(
     threshold: float,
     structures: list[Structure],
     members: Sequence[Floats] | None = None,
+    ranges: Ranges | None = None,
+    names: Sequence[str] | None = None,
 ) -> list[Explanation]:
-    """The explanations of the rows of X; members: the rows of each structure, if they are known."""
+    """The explanations of the rows of X; members: the rows of each structure, if they are known;
+    ranges: of the columns of the training rows, which have these names."""
     columns = [structure.residuals(X) for structure in structures]
     distances = np.column_stack(columns) if columns else np.empty((len(X), 0))
     sigmas = distances / np.array([structure.sigma for structure in structures])
@@ -150,7 +142,13 @@ def explanations(
             k = int(order[0])
             alone = _is_alone(structures[k], X[i], members[k])
             found = replace(found, extrapolated=alone)
-        results.append(replace(found, text=_sentence(found, structures, X[i])))
+        text = _sentence(found, structures, X[i])
+        if ranges is not None:
+            beyond = np.flatnonzero(ranges.outside(X[i : i + 1])[0]).tolist()
+            known = [f"column {k}" for k in range(X.shape[1])] if names is None else list(names)
+            found = replace(found, outside=[known[k] for k in beyond])
+            text += _outside_sentence(ranges, beyond, known)
+        results.append(replace(found, text=text))
     return results
 
 
@@ -216,6 +214,12 @@ def _root(structure: Structure, x: Floats, column: int, size: float) -> float | 
     return None
 
 
+def _outside_sentence(ranges: Ranges, columns: list[int], names: list[str]) -> str:
+    if not columns:
+        return ""
+    return f" Outside the ranges of the fit ({ranges.text(columns, names)}): little is known there."
+
+
 def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str:
     anomalous, nearest = found.anomalous, found.nearest
     numbers = f"score {found.score:.3f}, threshold {found.threshold:.3f}"
@@ -238,6 +242,8 @@ def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str
             but = ", but no other row is near here on this structure (extrapolation)"
         return head + f"on {what}, {away}{but}."
     but = "" if anomalous else ", but it shares enough with the points of some"
+    if not anomalous and found.p_value is not None and found.p_value <= _UNUSUAL:
+        but = "; few normal rows score as high, but its score is not above the threshold"
     text = head + f"on no structure; the nearest is {what}, {away}{but}."
     # A change of more than the whole range of a column is no reason.
     if anomalous and found.changes and found.changes[0].relative <= 1:

@@ -4,6 +4,7 @@ the structures. Each is computed on first use and cached."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +19,9 @@ from .fitted import FittedForest
 from .fitted.file_structures import StoredStructures
 from .labels import thresholds
 from .labels import votes as labels
+from .labels.again import scores_again
 from .labels.calibration import Calibration
+from .labels.choice import Distances
 from .models.membership import sample_membership
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
@@ -26,23 +29,16 @@ from .structures.boundaries import Boundaries, own_null_rows
 from .structures.dependence import independent_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure
-from .structures.laws import depends_much, law_structures
+from .structures.laws import law_structures
 from .structures.parallax import parallax_of
 from .structures.pieces import Pieces, find_pieces
-from .structures.ridges import stand_out
+from .structures.ridges import standing_out
 from .structures.roundness import is_shape_of_cloud
 from .structures.search import find_structures
 from .structures.unevenness import UnevenNoise
 from .units import hide_structures
 
 __all__ = ["Findings"]
-
-# A threshold that flags this many rows more than twice the anomalous ones does not separate them.
-_SLACK = 5
-# Structures that this share of the rows is beyond are no rule that the others break, if their bands
-# are as wide as the data, as those of a trend of most rows, or if the columns of the others are
-# related, too.
-_MOST = 0.5
 
 Tables = Sequence[BandTable | None]
 
@@ -71,7 +67,8 @@ class Findings:
         known: StoredStructures | None = None,
     ) -> None:
         self.fitted = fitted
-        self._names = None if names is None else tuple(str(name) for name in names)
+        self.names = None if names is None else tuple(str(name) for name in names)
+        """of the columns, None if they have none"""
         self._subset_scores = subset_scores
         self._scores = fitted.pool_scores if fitted.holds_all else scores
         self._null_scores: Floats | None = None
@@ -87,6 +84,7 @@ class Findings:
         self._diagnosis: list[Finding] | None = None
         self._calibration: Calibration | None = None
         self._pieces: Pieces | None = None
+        self._again: dict[str | float, Floats] = {}
 
     def scores(self, backend: Backend) -> Floats:
         """(n,) scores of the training rows; not available for more than 50,000 rows."""
@@ -170,8 +168,7 @@ class Findings:
         if self._greedy is None:
             families = self._band_counts(backend, tables)
             found, stream = law_structures(families, labels.NEAR), Stream(self.fitted.key)
-            dense = stand_out(families[0].X, found, stream.child("beside"))
-            self._greedy = [each for each, seen in zip(found, dense) if seen]
+            self._greedy = standing_out(families[0].X, found, stream)
             stream = stream.child("round")
             if is_shape_of_cloud(families[0].X, self._greedy, labels.NEAR, stream):
                 self.expect_no_structure()
@@ -191,7 +188,7 @@ class Findings:
                 self.fitted,
                 self.structures(backend),
                 found=self.found_structure(backend),
-                names=self._names,
+                names=self.names,
                 steps=steps,
                 disagreement=self._disagreement(backend),
                 agreement=self._agreement,
@@ -225,7 +222,7 @@ class Findings:
 
     def name_columns(self, names: Sequence[str]) -> None:
         """Describe the structures and the diagnosis by these names of the columns."""
-        self._names, self._diagnosis = tuple(str(name) for name in names), None
+        self.names, self._diagnosis = tuple(str(name) for name in names), None
         if self._structures is not None:
             self._structures, self._pieces = self._described(self._structures), None
 
@@ -236,7 +233,7 @@ class Findings:
     def _described(self, found: list[Structure]) -> list[Structure]:
         d = self.fitted.points.shape[1]
         return [
-            each.with_description(rows, self._names or column_names(each.family, d))
+            each.with_description(rows, self.names or column_names(each.family, d))
             for each, rows in zip(found, self._rows_of(found))
         ]
 
@@ -281,8 +278,7 @@ class Findings:
         fewer = independent_rows(families, normal, found, stream.child("independent"))
         if fewer is not None:
             found = find_structures(families, fewer, stream) or found
-        dense = stand_out(families[0].X, found, stream.child("beside"))
-        found = [each for each, seen in zip(found, dense) if seen] or (self._greedy or [])
+        found = standing_out(families[0].X, found, stream) or (self._greedy or [])
         rows, numbers, is_pool = self._represented()
         scores = fitted.pool_scores if is_pool else self.subset_scores(backend)
         # Of the rows as they are, not dithered: the same rule as for new rows.
@@ -296,51 +292,60 @@ class Findings:
         found = self.found_structure(backend, tables)
         if not found or self.units_hide_structures(backend):
             return labels.NOTHING_FLAGGED
-        anomalous, covered = self._anomalous(backend, rows, scores)
-        threshold = labels.score_threshold(scores, anomalous, self.fitted.ceiling(), covered)
-        if np.sum(scores > threshold) > 2 * np.sum(anomalous) + _SLACK:
-            # The scores do not separate these rows: flag as many as there are, not most of them.
-            threshold = thresholds.share(scores, float(np.mean(anomalous)))
-        flagged = float(np.mean(scores > threshold))
-        ordinary = self._uneven and np.sum(scores > threshold) > 2 * np.sum(anomalous) + _SLACK
-        if ordinary or (flagged > _MOST and self._is_no_rule(rows[scores > threshold])):
-            self._too_many = flagged
-            return labels.NOTHING_FLAGGED
+        distances = self._distances(rows)
+        null = np.empty(0) if distances.decide else self.null_scores(backend)
+        choice = distances.choose(scores, null, self.fitted.ceiling())
+        self._too_many = choice.too_many
         if rows is self.fitted.points:
-            self._agreement = labels.agreement(scores > threshold, anomalous)
-        return threshold
+            self._agreement = choice.agreement
+        return choice.threshold
 
-    def _anomalous(self, backend: Backend, rows: Floats, scores: Floats) -> tuple[Bools, float]:
-        """Which rows are anomalous, and the share of random points on a structure."""
+    def _distances(self, rows: Floats) -> Distances:
+        """Which rows are far from the structures."""
         pool, stream = self._dithered(), Stream(self.fitted.key).child("null")
         own_null = own_null_rows(self._family, pool, stream.child("ends"))
         boundaries = Boundaries(pool, self._greedy or [], own_null)
         uneven = [each for each in boundaries.uneven if each is not None]
         if rows is self.fitted.points:
             self._uneven = uneven
-        ceiling, null_far = self.fitted.ceiling(), boundaries.far(self._null_points())
-        covered = float(np.mean(~null_far))
-        if own_null is not None or uneven or self._fills_box(boundaries, null_far):
-            # The ends of structures follow from null rows; or these are like normal points, or rows
-            # score high where the noise is large, and comparing scores with theirs is meaningless.
-            return boundaries.beyond(rows), covered
-        null, far = np.minimum(self.null_scores(backend), ceiling), boundaries.far(rows)
-        voted = labels.votes(np.minimum(scores, ceiling), null, far, null_far)
-        if 3 * np.sum(voted & far) < (1 - covered) * np.sum(voted):
-            # Of random points, the share 1 - covered is far from structures. Votes against points
-            # that are nearly all on a structure contradict the structure.
-            return boundaries.beyond(rows), covered
-        return labels.with_missed(voted, boundaries.beyond(rows)), covered
+        null_far = boundaries.far(self._null_points())
+        # The ends of structures follow from null rows; or these are like normal points, or rows
+        # score high where the noise is large, and comparing scores with theirs is meaningless.
+        decide = own_null is not None or bool(uneven) or self._fills_box(boundaries, null_far)
+        return Distances(
+            rows, self._family, boundaries.beyond(rows), boundaries.far(rows), null_far,
+            decide, bool(uneven), self._is_noisy(),
+        )  # fmt: skip
+
+    def thresholds_again(self, backend: Backend, chosen: Literal["automatic"] | float) -> Floats:
+        """The threshold of each forest that is drawn again from the trees: the automatic one, or
+        that of a share of the training rows (of the pool, if there are more)."""
+        if chosen not in self._again:
+            fitted = self.fitted
+            scores = self._scores_again(backend, fitted.points)
+            if not isinstance(chosen, str):
+                found = [thresholds.share(each, chosen) for each in scores]
+            elif not fitted.has_null:
+                found = [thresholds.otsu(each) for each in scores]
+            else:
+                distances, ceiling = self._distances(fitted.points), fitted.ceiling()
+                null = np.empty((len(scores), 0))
+                if not distances.decide:
+                    null = np.sort(self._scores_again(backend, self._null_points()), axis=1)
+                found = [distances.choose(s, n, ceiling).threshold for s, n in zip(scores, null)]
+            self._again[chosen] = np.array(found)
+        return self._again[chosen]
+
+    def _scores_again(self, backend: Backend, rows: Floats) -> Floats:
+        fitted = self.fitted
+        lengths, normaliser = backend.path_lengths(fitted, rows), fitted.forest.trees.normaliser
+        return scores_again(lengths, normaliser, Stream(fitted.key).child("stability"))
 
     def _is_noisy(self) -> bool:
         """Whether the bands are as wide as the data, as those of tables with much noise are."""
         embedding = self.fitted.embedding
         assert embedding is not None
         return is_noisy(embedding.measuring_of(0, self.fitted.points).grid)
-
-    def _is_no_rule(self, beyond: Floats) -> bool:
-        """Whether most rows, which are beyond the structures, are no anomalies."""
-        return self._is_noisy() or depends_much(self._family, beyond)
 
     def share_beyond(self, backend: Backend) -> float:
         """The share of rows that the labels would flag, if it is too large to flag any; else 0."""

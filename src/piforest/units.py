@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,40 @@ _RANGE = (1, 99)  # percentiles
 # range counts: a floor with a few points far above it is a structure, although it is thin.
 _IGNORES = 0.25
 _NAMED = 4
+# Names that only number the columns say nothing.
+_NUMBERED = re.compile(r"(column|col|c|field|f|var|v|feature|unnamed:?)?[ _]*\d*", re.IGNORECASE)
+_PLANE_NAMES = (
+    {"u", "v"}, {"lon", "lat"}, {"lng", "lat"}, {"longitude", "latitude"}, {"east", "north"},
+    {"easting", "northing"}, {"px", "py"}, {"col", "row"}, {"column", "row"},
+)  # fmt: skip
+_SPACE_NAMES = {"x", "y", "z"}
+_UNIT_OF_NAME = re.compile(r"[\[( _](mm|cm|m|km|px|in|ft|[^\])_ ]+(?=[\])]))[\])]?\s*$")
+
+
+def say_nothing(names: Sequence[str]) -> bool:
+    """Whether the names of columns only number them."""
+    numbers = [f"x{k}" for k in range(len(names))]
+    return list(names) == numbers or all(_NUMBERED.fullmatch(name) for name in names)
+
+
+def are_coordinates(names: Sequence[str]) -> bool:
+    """Whether the names are those of different coordinates of the plane or of space."""
+    stems = {_stem(name) for name in names}
+    known = stems in _PLANE_NAMES or (len(stems) > 1 and stems <= _SPACE_NAMES)
+    return known and len(stems) == len(names)
+
+
+def may_share_unit(names: Sequence[str]) -> bool:
+    """Whether columns of these names may have one unit: they are coordinates, or name the same
+    unit, such as "length (cm)" and "width (cm)", or say nothing."""
+    units = {found[1] if (found := _UNIT_OF_NAME.search(name)) else None for name in names}
+    same = len(units) == 1 and None not in units
+    return same or say_nothing(names) or are_coordinates(names)
+
+
+def _stem(name: str) -> str:
+    """A name in lower case and without a unit: "x [mm]" and "X_m" are x."""
+    return re.split(r"[ _\[(]", name.strip().lower())[0]
 
 
 class UnequalRanges(NamedTuple):

@@ -315,3 +315,18 @@ def test_the_median_of_a_sample_is_that_of_all_values(n, kind):
     rng = np.random.default_rng(n)
     values = {"even": rng.gamma(2, size=n), "equal": np.ones(n), "two": rng.integers(0, 2, n) / 3}
     assert _median(values[kind]) == np.median(values[kind])
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("linear", "'linear_regression'?"),
+        ("lin", "'line' or 'linear_regression'?"),
+        ("POLY", "'polynomial' or 'polynomial_regression'?"),
+        ("circel", "'circle'?"),
+    ],
+)
+def test_the_beginning_of_a_name_is_enough_for_a_hint(given, meant):
+    with pytest.raises(ValueError, match="Did you mean") as caught:
+        get_family(given)
+    assert str(caught.value).endswith(f"Did you mean {meant}")

@@ -119,6 +119,8 @@ def test_colours_change_from_blue_to_red_at_a_threshold(columns):
 
 def test_columns_of_different_units_have_no_equal_aspect():
     assert plot_scores(X * [1, 1000], SCORES).get_aspect() == "auto"
+    for names, aspect in ((["weight", "volume"], "auto"), (["x", "y"], 1.0)):
+        assert plot_scores(X, SCORES, labels=names).get_aspect() == aspect
 
 
 def test_equal_scores_have_a_colour_and_a_bar():

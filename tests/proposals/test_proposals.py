@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import piforest
 from naive import mixtures as naive
 from piforest import PreferenceIsolationForest, propose_families
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines
 from piforest.families import get_family, null_rows
 from piforest.families._samples import freedom
-from piforest.proposals.better import better_family
+from piforest.proposals.better import better_family, less_than_proposed
 from piforest.proposals.candidates import candidates_for
 from piforest.proposals.description import (
     Described,
@@ -288,3 +290,51 @@ def test_a_named_family_that_is_clearly_beaten_is_a_finding():
     assert "Try family='circle'" in found[0].advice
     assert better_family(CIRCLES, None, get_family("circle"), Stream(0)) == []
     assert better_family(CIRCLES, None, get_family("hyperplane"), Stream(0)) == []
+
+
+def table_of_a_plane(units):
+    """Four columns of which the last two follow the others, in these units."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    rest = np.column_stack([x.sum(axis=1), x[:, 0] - x[:, 1]]) + 0.02 * rng.normal(size=(300, 2))
+    return pd.DataFrame(np.column_stack([x, rest]) * units, columns=["age", "size", "cost", "time"])
+
+
+@pytest.mark.slow
+def test_the_units_of_a_table_do_not_decide():
+    plain, other = (
+        propose_families(table_of_a_plane(units), random_state=0)
+        for units in (np.ones(4), np.array([1.0, 1000.0, 1.0, 0.01]))
+    )
+    assert plain[0].name == other[0].name == "subspace"
+    assert (plain[0].scale_columns, other[0].scale_columns) == (False, True)
+    assert other[0].evidence == pytest.approx(plain[0].evidence, rel=0.05)
+    assert other[0].to_dict()["scale_columns"]
+    assert other[0].family == get_family("subspace")
+
+
+@pytest.mark.slow
+def test_a_detector_measures_as_the_families_were_compared(tmp_path):
+    X = table_of_a_plane(np.array([1.0, 1000.0, 1.0, 0.01]))
+    detector = PreferenceIsolationForest(n_models=500, n_estimators=20, random_state=0).fit(X)
+    assert detector.units_.tolist() == [1.0, 1000.0, 1.0, 0.01]
+    detector.save(tmp_path / "model.pif")
+    loaded = piforest.load(tmp_path / "model.pif")
+    assert np.array_equal(loaded.anomaly_score(X), detector.scores_)
+    kept = PreferenceIsolationForest(
+        n_models=500, n_estimators=20, scale_columns=False, random_state=0
+    )
+    with pytest.warns(UserWarning, match="times as much as"):
+        assert kept.fit(X).units_.tolist() == [1.0] * 4
+
+
+def test_a_fit_that_explains_much_less_than_its_comparison_is_a_finding(circles):
+    proposals = circles
+    share = proposals[0].share_explained
+    assert less_than_proposed(proposals, share - 0.1, 2) == []
+    for less, fewer in ((share - 0.2, "1 structure."), (0.0, "0 structures.")):
+        (found,) = less_than_proposed(proposals, less, int(fewer[0]))
+        assert found.code == "less_than_proposed"
+        assert f"explained {100 * share:.0f} % of the rows with " in found.text
+        assert found.text.endswith(fewer)
+        assert f"family={proposals[1].name!r}" in found.advice

@@ -12,7 +12,9 @@ import pytest
 from piforest import PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_regressions
 from piforest.families import get_family
+from piforest.families.scaled import ScaledFamily
 from piforest.report import make_report
+from piforest.report.payload import _has_one_unit
 from report_pages import decoded, playwright_and_chromium
 
 
@@ -129,3 +131,18 @@ def test_the_frame_works_in_a_browser_and_repeats_the_threshold(table, tmp_path)
         assert inner.locator("#command").inner_text() == command
         browser.close()
     assert not problems
+
+
+@pytest.mark.parametrize(
+    ("family", "names", "equal"),
+    [
+        ("line", ["x", "y"], True),
+        ("line", ["weight", "volume"], False),
+        ("circle", ["weight", "volume"], True),
+        ("linear_regression", ["x", "y"], False),
+    ],
+)
+def test_axes_are_equal_only_where_the_columns_may_have_one_unit(family, names, equal):
+    assert _has_one_unit(get_family(family), names) == equal
+    scaled = ScaledFamily(get_family(family), (1.0, 10.0))
+    assert not _has_one_unit(scaled, names)

@@ -458,3 +458,13 @@ def test_the_images_of_the_documentation_exist_and_are_small(page, count):
     assert len(pictures) == count
     for name in pictures:
         assert (path.parent / name).stat().st_size < 200_000
+
+
+def test_rows_outside_the_ranges_of_the_fit_are_in_the_banner():
+    X = make_lines(3, anomaly_share=0.3, random_state=0).data
+    detector = PreferenceIsolationForest("line", n_models=300, random_state=0).fit(X)
+    sentence = "are outside the ranges in which the model was fitted"
+    assert sentence not in detector.report(X).page
+    with pytest.warns(UserWarning, match=f"{len(X)} of {len(X)} rows {sentence}"):
+        page = detector.report(X + 9).page
+    assert f"<li>{len(X)} of {len(X)} rows {sentence}" in page

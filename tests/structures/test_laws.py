@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 from piforest import PreferenceIsolationForest, load
 from piforest._random import Stream
 from piforest.families import get_family, marginal_rows
+from piforest.labels.choice import Distances
 from piforest.reproduction.real.anomalies import with_anomalies
 from piforest.structures.laws import (
     depends_much,
@@ -27,6 +28,11 @@ def table(n, noise, seed, slope=1.0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     return np.column_stack([x, slope * x + noise * rng.normal(size=n)])
+
+
+def most(distances, scores, *others):
+    """In place of votes: four of five rows are anomalous."""
+    return np.arange(len(scores)) % 5 > 0
 
 
 @pytest.mark.parametrize("noise", [0.5, 1.0])
@@ -89,11 +95,7 @@ def test_an_exact_law_flags_nothing():
 @pytest.mark.slow
 def test_a_trend_that_most_rows_do_not_follow_flags_nothing_and_says_so(tmp_path, monkeypatch):
     X = table(200, 0.7, seed=2)
-    detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
-    findings = detector.findings_
-    monkeypatch.setattr(
-        type(findings), "_anomalous", lambda self, b, rows, s: (np.arange(len(rows)) % 5 > 0, 0.9)
-    )
+    monkeypatch.setattr(Distances, "_anomalous", most)
     with pytest.warns(UserWarning, match="are beyond the structures: these do not tell"):
         detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
     assert detector.threshold_source_ == "too many beyond"
@@ -119,12 +121,9 @@ def test_models_without_any_evidence_can_be_saved_and_loaded(tmp_path):
 def test_a_threshold_of_other_rows_leaves_that_of_the_training_rows_alone(monkeypatch):
     X = table(200, 0.7, seed=2)
     detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
-    findings = detector.findings_
     before = detector.threshold_, detector.threshold_source_
     with monkeypatch.context() as patch:
-        patch.setattr(
-            type(findings), "_anomalous", lambda self, b, rows, s: (np.arange(len(rows)) % 5 > 0, 1)
-        )
+        patch.setattr(Distances, "_anomalous", most)
         detector.set_contamination("auto", X[:100] + 0.01)
         assert detector.threshold_source_ == "too many beyond"
     detector.set_contamination("auto")

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._ranges import outside_sentence
 from .._tensors import from_arrow_stream, match_input_type
+from .._validation import warn_user
 from ..engines import Backend, Engine, choose_engine, is_dask
 from ..forest import HashedForest, PooledForest
 from ..protocols import Floats
@@ -224,6 +226,7 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
             rows, scores = X, self._run(X, engine, "scores")
         else:
             rows = self._validated(engine.in_memory(X))
+            self._warn_of_outside(self._outside(rows), len(rows))
             scores = engine.scores(self.fitted_, rows)
         # Not bound methods, so that the detector is not sent to workers.
         given = [partial(each, threshold=self.threshold_) for each in functions.values()]
@@ -239,10 +242,32 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
             return run(self.fitted_, X)
         if isinstance(X, np.memmap):
             starts = range(0, len(X), _MAPPED_ROWS)
-            parts = (self._validated(X[start : start + _MAPPED_ROWS]) for start in starts)
-            return np.concatenate([run(self.fitted_, part) for part in parts])
-        result = run(self.fitted_, self._validated(engine.in_memory(X)))
+            outside, results = 0, []
+            for start in starts:
+                part = self._validated(X[start : start + _MAPPED_ROWS])
+                outside += self._outside(part)
+                results.append(run(self.fitted_, part))
+            self._warn_of_outside(outside, len(X))
+            return np.concatenate(results)
+        rows = self._validated(engine.in_memory(X))
+        self._warn_of_outside(self._outside(rows), len(rows))
+        result = run(self.fitted_, rows)
         return result if isinstance(X, np.ndarray) else match_input_type(result, X)
+
+    def _outside(self, rows: Any) -> int:
+        """How many of the validated rows are outside the ranges of the training rows."""
+        ranges = getattr(self.fitted_, "ranges", None)  # windows have none
+        if ranges is None or not len(rows):
+            return 0
+        low, high = ranges.limits
+        # Nearly always, and faster than a comparison of each value.
+        inside = (rows.min(axis=0) >= low).all() and (rows.max(axis=0) <= high).all()
+        return 0 if inside else int(ranges.count(rows))
+
+    def _warn_of_outside(self, outside: int, n: int) -> None:
+        ranges = getattr(self.fitted_, "ranges", None)
+        if outside and ranges is not None and ranges.matters(outside, n):
+            warn_user(outside_sentence(outside, n))
 
     @property
     def backend_(self) -> Backend:

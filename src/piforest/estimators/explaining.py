@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from .._random import Stream
 from ..engines import Backend
-from ..explain import Certainty, Explanation, explanations, flagged_again
+from ..explain import Certainty, Explanation, explanations
 from ..findings import Findings
 from ..fitted import FittedForest
 from ..labels import votes as labels
+from ..labels.again import flagged_again
 from ..protocols import Floats
 
 
 def explain_rows(
-    fitted: FittedForest, findings: Findings, backend: Backend, rows: Floats, threshold: float
+    fitted: FittedForest,
+    findings: Findings,
+    backend: Backend,
+    rows: Floats,
+    threshold: float,
+    chosen: Literal["automatic", "given"] | float,
 ) -> list[Explanation]:
-    """An explanation of each of the validated rows (n, d)."""
+    """An explanation of each of the validated rows (n, d).
+
+    chosen: how the threshold was: a share of the training rows, or given, so that it is the same
+    for any forest.
+    """
     scores, structures = backend.scores(fitted, rows), findings.structures(backend)
     stability = flagged_again(
         backend.path_lengths(fitted, rows),
         fitted.forest.trees.normaliser,
-        threshold,
+        threshold if chosen == "given" else findings.thresholds_again(backend, chosen),
         Stream(fitted.key).child("stability"),
     )
     certainty = Certainty(stability)
@@ -29,4 +41,6 @@ def explain_rows(
         chance = labels.chance_p_values(scores, findings.null_scores(backend))
         certainty = Certainty(stability, calibration.p_values(scores), probability, chance)
     members = findings.member_rows(backend)
-    return explanations(rows, scores, certainty, threshold, structures, members)
+    return explanations(
+        rows, scores, certainty, threshold, structures, members, fitted.ranges, findings.names
+    )

@@ -109,6 +109,15 @@ def with_named_targets(parameters: EmbeddingParameters, names: Any) -> Embedding
     return replace(parameters, families=families)
 
 
+def asks_for_scaling(
+    scale_columns: Any, parameters: EmbeddingParameters, proposals: Proposals | None
+) -> bool:
+    """Whether the columns are to be scaled: as asked for, or as the families were compared."""
+    if not isinstance(scale_columns, str):
+        return bool(scale_columns)
+    return parameters.sigma is None and proposals is not None and proposals[0].scale_columns
+
+
 def may_scale_columns(scale_columns: Any, parameters: EmbeddingParameters) -> bool:
     """Whether the columns may be scaled although this is not asked for: a given sigma is in the
     units of the data."""

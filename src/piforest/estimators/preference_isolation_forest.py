@@ -33,6 +33,7 @@ from ..typing import (
 )
 from ..units import warn_of_units
 from .fit_inputs import (
+    asks_for_scaling,
     may_scale_columns,
     preference_metric,
     with_named_targets,
@@ -331,7 +332,7 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
         self.proposals_ = proposals or self._proposals
         embedding = with_named_targets(embedding, names)
         subset = rows.subset(stream)
-        if self.scale_columns and not isinstance(self.scale_columns, str):
+        if asks_for_scaling(self.scale_columns, embedding, self.proposals_):
             embedding = with_scaled_columns(embedding, rows.take(subset))
         self._fit_rows(rows, embedding, forest, engine, stream)
         if may_scale_columns(self.scale_columns, embedding) and self._units_hide_structures(engine):

@@ -66,7 +66,18 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         """
         steps = getattr(self, "resolution_", None)
         found = self._findings().diagnosis(self.backend_, steps)
-        return [*self._better_family(), *found]
+        return [*self._less_than_proposed(), *self._better_family(), *found]
+
+    def _less_than_proposed(self) -> list[Finding]:
+        """A finding if the comparison that chose the family explained far more."""
+        proposals = getattr(self, "proposals_", None)
+        if proposals is None:
+            return []
+        from ..proposals.better import less_than_proposed
+
+        structures = self.structures_
+        share = sum(each.support for each in structures) / len(self.fitted_.subset)
+        return less_than_proposed(proposals, share, len(structures))
 
     def _better_family(self) -> list[Finding]:
         """A finding if the family that was named is clearly beaten by another.
@@ -355,7 +366,8 @@ class StructuredDetector(EmbeddingAttributes, Detector):
             # As in explain(X[labels == -1]) where nothing is flagged.
             return []
         rows = self._validated(held)
-        return explain_rows(self.fitted_, findings, engine.backend, rows, self.threshold_)
+        chosen = self._chosen_threshold()
+        return explain_rows(self.fitted_, findings, engine.backend, rows, self.threshold_, chosen)
 
     def _html_repr(self) -> str:
         """The diagram of scikit-learn, and the diagnosis of a fitted detector below it."""

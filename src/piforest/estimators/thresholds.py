@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +16,9 @@ from .base import DetectorBase
 
 class ThresholdMethods(DetectorBase):
     """Choose the threshold, and give the reason if it flags nothing."""
+
+    # Whether the threshold was chosen on other rows than those of the fit.
+    _held_out: bool = False
 
     def set_contamination(
         self, contamination: ContaminationLike, X: RowsLike | None = None
@@ -66,6 +69,7 @@ class ThresholdMethods(DetectorBase):
         contamination = check_contamination(self.contamination)
         rate = check_false_alarm_rate(getattr(self, "false_alarm_rate", None), self.contamination)
         backend, findings = engine.backend, self.findings_
+        self._held_out = X is not None
         if X is not None:
             rows = self._validated(X)
             scores = backend.scores(self.fitted_, rows)
@@ -83,6 +87,16 @@ class ThresholdMethods(DetectorBase):
             self.threshold_ = findings.held_out_threshold(backend, rows, scores)
         self.threshold_source_ = "automatic" if rate is None else "false alarm rate"
         self._explain_no_flags(engine)
+
+    def _chosen_threshold(self) -> Literal["automatic", "given"] | float:
+        """How another forest would choose the threshold: as a share of the rows, automatically, or
+        not at all: if it was given, or follows from a rate or from held-out rows."""
+        if self.threshold_source_ == "contamination" and not self._held_out:
+            return float(self.contamination)
+        chosen = {"automatic", "too many beyond"}
+        if self.threshold_source_ in chosen and not self._held_out:
+            return "automatic"
+        return "given"
 
     def _explain_no_flags(self, engine: Engine) -> None:
         """Set the source of an automatic threshold that flags nothing, with a warning."""

@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from .._random import Stream, subset
+from .._ranges import Ranges
 from ..bands.evidence import Bands
 from ..bands.measuring import Measuring
 from ..forest import HashedForest, PooledForest
@@ -97,6 +100,14 @@ class FittedForest:
         if self.holds_all:
             return self.pool_numbers
         return subset(Stream(self.key), self.n_training)
+
+    @cached_property
+    def ranges(self) -> Ranges | None:
+        """The ranges of the training rows (of those that represent them); None if they are not
+        kept, or if the rows are no coordinates."""
+        if self.embedding is None or not isinstance(self.subset, np.ndarray):
+            return None
+        return Ranges.of(self.subset, self.n_training)
 
     @property
     def has_null(self) -> bool:

@@ -41,7 +41,7 @@ from .explaining import ROWS, add_unexplained, drop_explained
 from .laws import law_models
 from .parameters import EmbeddingParameters
 from .refinement import refine
-from .widths import choose_grid
+from .widths import steady_grid
 
 # The rows that all drawn models are measured on: thousands of models, of which hundreds are kept.
 # Structures with too few points among these are not significant among those of the pool either.
@@ -130,9 +130,7 @@ class _Rows:
 
     def measuring(self, models: ModelSet, n_jobs: int | None) -> Measuring:
         """How the bands of the models are measured."""
-        effect = self.effect(models.family)
-        stream = Stream(self.resolution.key).child("widths")
-        grid = choose_grid(self.dithered, models, stream, effect, n_jobs, self.X)
+        grid = steady_grid(self.dithered, models, self.resolution, n_jobs, self.X)
         return Measuring(self.resolution, grid)
 
 

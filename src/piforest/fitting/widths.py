@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 
 from .._kernels.bands import NO_BAND
 from .._random import Stream, choose
 from ..bands.evidence import BandTable, full_band_table
 from ..bands.ladder import N_NULL, N_WIDE, WIDE_WIDTHS, WIDTHS, Grid, Ladder, ladder_of
-from ..bands.resolution import DitherEffect, levels_matter
+from ..bands.resolution import DitherEffect, Resolution, levels_matter
 from ..families import extent, marginal_rows
-from ..models.drawing import ModelSet
+from ..models.drawing import ModelSet, draw_models
 from ..models.membership import first_occurrences, sample_membership
 from ..models.refit import can_refit
 from ..protocols import Bools, Floats, ModelFamily
+from ..sampling import resolve_sampler
 from ..structures.greedy import BandCounts, evidence_rows, greedy, significance_limit
 from ..structures.laws import description_gain, law_of_all, target_of, without_heaps
 from ..structures.ridges import stand_out
@@ -25,6 +29,45 @@ _MUCH_BETTER = 2.0
 _REACH = 2.0
 # Selections with narrower and narrower bands, over four octaves.
 _STARTS = 8
+# Random samples of more points are rarely free of anomalies: those of the fit were concentrated.
+_FEW_POINTS = 5
+
+
+def steady_grid(
+    X: Floats, models: ModelSet, resolution: Resolution, n_jobs: int | None, raw: Floats
+) -> Grid:
+    """`choose_grid` for the models of a fit; for tables, by random numbers of its own.
+
+    Where narrow and wide bands describe a table nearly as well, models and dither of another seed
+    choose otherwise, and other rows are flagged. So three draws vote that are the same for all
+    seeds. X: `raw` with the dither of the resolution.
+    """
+    family = models.family
+    if not _has_law(family) or models.samples.shape[1] > _FEW_POINTS:
+        stream = Stream(resolution.key).child("widths")
+        return choose_grid(X, models, stream, resolution.effect(family, raw, X), n_jobs, raw)
+    votes: list[Grid] = []
+    for number in range(3):
+        grid = _own_choice(family, resolution, n_jobs, raw, Stream(0).child("steady", number))
+        if any(grid.n_wide == each.n_wide for each in votes):
+            return grid
+        votes.append(grid)
+    return votes[0]
+
+
+def _own_choice(
+    family: ModelFamily, resolution: Resolution, n_jobs: int | None, raw: Floats, stream: Stream
+) -> Grid:
+    """`choose_grid` by dither and models of this stream."""
+    own = replace(resolution, key=stream.key)
+    rows = own.dithered(raw, np.arange(len(raw)))
+    with warnings.catch_warnings():
+        # The draws of the fit itself warn.
+        warnings.simplefilter("ignore", UserWarning)
+        sampler = resolve_sampler("mixed")
+        drawn, _ = draw_models(rows, family, sampler, _MODELS, stream.child("models"))
+    effect = own.effect(family, raw, rows)
+    return choose_grid(rows, drawn, stream.child("widths"), effect, n_jobs, raw)
 
 
 def choose_grid(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..protocols import Floats
+from ..units import may_share_unit
 
 # Orange and blue of Okabe and Ito, as in the paper: safe for colour-blind readers.
 NORMAL, ANOMALOUS = "#E69F00", "#0072B2"
@@ -243,11 +244,15 @@ def _height(ax: Any) -> float:
 
 
 def finish_axes(ax: Any, title: str, names: Sequence[str] | None = None) -> None:
-    """Title, axis labels and ticks; equal aspect where the ranges are similar."""
+    """Title, axis labels and ticks; equal aspect where the ranges are similar and the axes may have
+    one unit."""
     in_3d = is_3d(ax)
-    labels = list(names) if names is not None and len(names) == 2 + in_3d else ["x", "y", "z"]
+    labels = ["x", "y", "z"][: 2 + in_3d]
+    if names is not None and len(names) == len(labels):
+        labels = [str(name) for name in names]
     ranges = [abs(high - low) for low, high in _limits(ax)]
-    ax.set_aspect("equal" if max(ranges) <= _DIFFERENT_UNITS * min(ranges) else "auto")
+    equal = max(ranges) <= _DIFFERENT_UNITS * min(ranges) and may_share_unit(labels)
+    ax.set_aspect("equal" if equal else "auto")
     ax.set_title(title, fontsize=10)
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from .._random import Stream
 from ..diagnosis import Finding
+from ..families.scaled import unscaled
 from ..protocols import Floats, ModelFamily
 from .candidates import candidates_for
 from .propose import propose
-from .values import Proposal
+from .values import Proposal, Proposals
 
 # The other family has at least this many times the evidence, and this much for each row.
 _FACTOR, _PER_ROW = 2.0, 0.3
+# A fit that explains so much less of the rows than its comparison is worth a word.
+_LESS = 0.15
 
 
 def better_family(
@@ -28,14 +31,15 @@ def better_family(
     proposals = propose(X, names, stream, families=usable)
     best, own = proposals[0], _own(proposals, family)
     strong = best.evidence > max(_FACTOR * own.evidence, _PER_ROW * proposals.n_rows)
-    if not proposals.found or any(each is family for each in best.families) or not strong:
+    if not proposals.found or unscaled(family) in best.families or not strong:
         return []
     return [
         Finding(
             "better_family",
             f"Family {best.name} explains {100 * best.share_explained:.0f} % of the rows with "
-            f"{best.n_structures} structures and {best.evidence:.0f} nats of evidence; "
-            f"{family.name}, which was given, has {own.evidence:.0f} nats.",
+            f"{_structures(best.n_structures)}; {family.name}, which was given, explains "
+            f"{100 * own.share_explained:.0f} %, with {own.evidence:.0f} nats of evidence against "
+            f"{best.evidence:.0f}.",
             f"Try family={best.name!r}, or see piforest.propose_families.",
         )
     ]
@@ -52,4 +56,32 @@ def _fits(family: ModelFamily, X: Floats) -> bool:
 
 
 def _own(proposals: Sequence[Proposal], family: ModelFamily) -> Proposal:
-    return next(each for each in proposals if each.families == (family,))
+    return next(each for each in proposals if each.families == (unscaled(family),))
+
+
+def less_than_proposed(proposals: Proposals, share: float, n_structures: int) -> list[Finding]:
+    """A finding if the structures of a fit hold a much smaller share of the rows than those of the
+    comparison that chose its family."""
+    best = proposals[0]
+    if not proposals.found or not share < best.share_explained - _LESS:
+        return []
+    return [
+        Finding(
+            "less_than_proposed",
+            f"The comparison of families explained {100 * best.share_explained:.0f} % of the rows "
+            f"with {_structures(best.n_structures)} of family {best.name}; the fit, which asks for "
+            f"more evidence, explains {100 * share:.0f} % with {_structures(n_structures)}.",
+            "The other rows have no structure here, although they may follow one: look at them by "
+            "themselves, or compare with the next family of the table, such as "
+            f"family={_next(proposals)!r}.",
+        )
+    ]
+
+
+def _structures(n: int) -> str:
+    return f"{n} structure{'' if n == 1 else 's'}"
+
+
+def _next(proposals: Proposals) -> str:
+    """The name of the next best family."""
+    return next((each.name for each in proposals[1:]), proposals[0].name)

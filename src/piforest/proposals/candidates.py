@@ -13,14 +13,10 @@ from .._random import Stream
 from ..families import get_family
 from ..families._family import CLOUDS, ORIENTED, PLANE, SEGMENTS, SPACE
 from ..families._null import marginal_by_layout, null_by_layout
+from ..families.scaled import ScaledFamily, units_of
 from ..protocols import Floats, ModelFamily, RowLayout
+from ..units import are_coordinates, say_nothing
 
-# Names that only number the columns say nothing.
-_NUMBERED = re.compile(r"(column|col|c|field|f|var|v|feature|unnamed:?)?[ _]*\d*", re.IGNORECASE)
-_PLANE_NAMES = (
-    {"x", "y"}, {"u", "v"}, {"lon", "lat"}, {"lng", "lat"}, {"longitude", "latitude"},
-    {"easting", "northing"}, {"px", "py"}, {"col", "row"}, {"column", "row"},
-)  # fmt: skip
 _NORMALS = re.compile(r"n(ormal)?_?[xyz]", re.IGNORECASE)
 # A polynomial of more terms than this, or than a twentieth of the rows, cannot be found.
 _MAX_TERMS, _ROWS_PER_TERM = 30, 20
@@ -59,8 +55,7 @@ class Candidates:
 def candidates_for(X: Floats, names: Sequence[str] | None) -> Candidates:
     """The candidates for rows X; names: of the columns, None if they have none."""
     known = None if names is None else [str(name).strip().lower() for name in names]
-    numbers = [f"x{k}" for k in range(X.shape[1])]
-    if known == numbers or (known and all(_NUMBERED.fullmatch(name) for name in known)):
+    if known and say_nothing(known):
         known = None
     maker = {1: _one, 2: _two, 3: _three, 4: _four, 6: _six}.get(X.shape[1], _many)
     return maker(X, known)
@@ -92,14 +87,14 @@ def _one(X: Floats, names: list[str] | None) -> Candidates:
 
 
 def _two(X: Floats, names: list[str] | None) -> Candidates:
-    if names is not None and {_stem(name) for name in names} not in _PLANE_NAMES:
+    if names is not None and not are_coordinates(names):
         return _table(X, f"The columns {_listed(names)} are no coordinates: taken for a table.")
     families = _named("line", "circle", "parabola", "polynomial", "ellipse")
     return Candidates(families, "points", "Two columns: taken for points in the plane.", PLANE)
 
 
 def _three(X: Floats, names: list[str] | None) -> Candidates:
-    if names is not None and {_stem(name) for name in names} != {"x", "y", "z"}:
+    if names is not None and not are_coordinates(names):
         return _table(X, f"The columns {_listed(names)} are no coordinates: taken for a table.")
     families = _named("plane", "line", "sphere", "cylinder")
     return Candidates(families, "points", "Three columns: taken for points in space.", SPACE)
@@ -151,13 +146,15 @@ def _table(X: Floats, reason: str) -> Candidates:
     families = [get_family("linear_regression")]
     if comb(d + 1, 2) <= min(_MAX_TERMS, n / _ROWS_PER_TERM):
         families.append(get_family("polynomial_regression"))
-    families += [get_family("subspace", dimension=r) for r in _SUBSPACES if d >= 4 and r < d - 1]
+    subspaces = [get_family("subspace", dimension=r) for r in _SUBSPACES if d >= 4 and r < d - 1]
+    families += [_in_column_units(each, X) for each in subspaces]
     return Candidates(tuple(families), "table", reason)
 
 
-def _stem(name: str) -> str:
-    """A name without a unit: "x [mm]" and "x_m" are x."""
-    return re.split(r"[ _\[(]", name)[0]
+def _in_column_units(family: ModelFamily, X: Floats) -> ModelFamily:
+    """The family with distances in units of the columns, so that none decides by its unit."""
+    units = units_of([family], X)
+    return family if all(unit == 1 for unit in units) else ScaledFamily(family, units)
 
 
 def _is_pair(names: list[str], axes: str) -> bool:

@@ -12,6 +12,7 @@ from .._random import Stream, choose
 from .._tensors import to_numpy
 from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
 from ..families import get_family, layout_of, resolve_family
+from ..families.scaled import ScaledFamily, unscaled
 from ..protocols import Floats, ModelFamily
 from ..structures.greedy import Structure
 from ..structures.roundness import is_shape_of_cloud
@@ -246,11 +247,12 @@ def _proposal(
 ) -> Proposal:
     structures = _structures(described)
     return Proposal(
-        families,
+        tuple(map(unscaled, families)),
         structures,
         described.explained,
         described.evidence,
         _sentence(families, structures, described, note),
+        any(isinstance(each, ScaledFamily) for each in families),
     )
 
 

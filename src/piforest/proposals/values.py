@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, overload
 
+from ..families.scaled import unscaled
 from ..protocols import ModelFamily
 from ..structures.greedy import Structure
 
@@ -17,6 +18,7 @@ _HEAD = ("family", "structures", "explained", "evidence", "")
 
 def family_text(family: ModelFamily) -> str:
     """The name of a family, with the options that are not the default ones."""
+    family = unscaled(family)
     if not is_dataclass(family):
         return str(family.name)
     changed = {
@@ -47,6 +49,9 @@ class Proposal:
         against rows without structure, less a price for each parameter.
     sentence : str
         The same in words.
+    scale_columns : bool
+        Whether the columns were compared in units of their own, as with scale_columns=True, which
+        a detector should get beside `family`.
 
     Examples
     --------
@@ -62,6 +67,7 @@ class Proposal:
     share_explained: float
     evidence: float
     sentence: str
+    scale_columns: bool = False
 
     @property
     def name(self) -> str:
@@ -86,6 +92,7 @@ class Proposal:
             "share_explained": self.share_explained,
             "evidence": self.evidence,
             "sentence": self.sentence,
+            "scale_columns": self.scale_columns,
         }
 
     def __repr__(self) -> str:

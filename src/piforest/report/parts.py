@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from .._ranges import outside_sentence
 from ..protocols import Floats, Ints
 from ..structures.greedy import Structure
 from .content import Content
@@ -114,6 +115,10 @@ def diagnosis(content: Content) -> str:
         f"<li>{escape(each.text)} <span>{escape(each.advice)}</span></li>"
         for each in getattr(content.detector, "diagnosis_", [])
     )
+    ranges = getattr(content.detector.fitted_, "ranges", None)  # windows have none
+    outside = 0 if ranges is None else ranges.count(content.X)
+    if ranges is not None and outside and ranges.matters(outside, len(content.X)):
+        items = f"<li>{escape(outside_sentence(outside, len(content.X)))}</li>{items}"
     if not items:
         return ""
     return (

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..families import layout_of
+from ..families.scaled import column_units
 from ..protocols import Floats
 from ..structures.greedy import REACH, Structure, relative_distances
+from ..units import may_share_unit
 from .axes import Law, law_of, telling_columns
 from .columns import column, counts, encode, numbers
 from .content import Content
@@ -100,9 +102,9 @@ def view_of(content: Content, law: Law | None) -> dict[str, Any]:
 
     opening: the first axes, as indices of `columns` and, behind them, of `derived`.
     """
+    families = content.families
     equal = content.are_matches or (
-        bool(content.families)
-        and all("rotation" in getattr(each, "symmetries", ()) for each in content.families)
+        bool(families) and all(_has_one_unit(each, content.names) for each in families)
     )
     places = content.places
     # Six columns are 3D points with normals, or pairs of 3D points.
@@ -116,6 +118,16 @@ def view_of(content: Content, law: Law | None) -> dict[str, Any]:
     return {
         "mode": mode, "places": places, "equal": equal, "opening": opening, "law": law is not None,
     }  # fmt: skip
+
+
+def _has_one_unit(family: Any, names: list[str]) -> bool:
+    """Whether the columns of a family have one unit: angles between them mean something, and its
+    structures would be others after scaling, or the names allow it."""
+    if "rotation" not in getattr(family, "symmetries", ()):
+        return False
+    if (column_units(family, len(names)) != 1).any():
+        return False
+    return not getattr(family, "scales_by_column", False) or may_share_unit(names)
 
 
 def outline_data(structures: Sequence[Structure], X: Floats) -> list[dict[str, Any]]:

@@ -57,6 +57,12 @@ def stand_out(X: Floats, structures: Sequence[Structure], stream: Stream) -> Boo
     return np.array(found)
 
 
+def standing_out(X: Floats, structures: Sequence[Structure], stream: Stream) -> list[Structure]:
+    """The structures that `stand_out`."""
+    dense = stand_out(X, structures, stream.child("beside"))
+    return [each for each, seen in zip(structures, dense) if seen]
+
+
 def _is_among_points(family: ModelFamily) -> bool:
     return layout_of(family).kind == "points"
 

@@ -1,8 +1,9 @@
 """Noise that grows or shrinks along the prediction of a law, as that of sums of money does.
 
 Beside one sigma for all rows, most rows with a large prediction look like anomalies. The noise is
-therefore measured in parts of the rows, in the order of their predictions; it is uneven if it
-changes by much, and in one direction.
+therefore measured in parts of the rows, in the order of their predictions. Its trend counts as far
+as it is certain: a limit of its significance alone would give all or nothing to laws that differ by
+no more than those of two seeds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import kendalltau, theilslopes
+from scipy.stats import theilslopes
 
 from ..bands.noise import robust_sigma
 from ..protocols import Floats
@@ -20,13 +21,15 @@ from .laws import target_of
 
 # Parts of the rows, and the least number of rows in each.
 _PARTS, _LEAST = 8, 8
-_ORDER = np.arange(_PARTS)
-# Kendall's rank correlation of the parts' noise with their order: random noise of eight parts
-# reaches 0.7 with a probability of 1.4 % in each direction.
-_ORDERED = 0.7
+_ORDER = np.arange(_PARTS) - (_PARTS - 1) / 2
+# A slope of this many standard errors counts as 0, and more of a larger one: three quarters of one
+# that is twice as certain (the estimate of James and Stein).
+_CERTAIN = 2.0
+# The standard error of the logarithm of a median distance, for one Gaussian row.
+_ERROR = 1.17
 # Noise that changes by less than these factors from the first part to the last does not matter:
-# that of all rows, and that of the rows which the law holds.
-_MUCH, _MUCH_INSIDE = 2.0, 1.5
+# that of all rows as far as it is certain, and that of the rows which the law holds.
+_MUCH, _MUCH_INSIDE = 1.5, 1.5
 # The law holds at least this share of the rows, within this many sigmas: what lies about a law of
 # few rows is no noise of it.
 _HELD, _REACH = 0.5, 4.0
@@ -68,15 +71,23 @@ def uneven_noise(X: Floats, structure: Structure) -> UnevenNoise | None:
     if np.mean(held) < _HELD or np.sum(held) < _PARTS * _LEAST:
         return None
     medians, logs = _noise_of_parts(predicted, r, structure.sigma)
-    slope, start = theilslopes(logs, _ORDER)[:2]
-    ordered = abs(kendalltau(_ORDER, logs).statistic) >= _ORDERED
-    if not ordered or abs(slope) * (_PARTS - 1) < np.log(_MUCH):
+    slope, middle = _certain_slope(logs, len(X))
+    if abs(slope) * (_PARTS - 1) < np.log(_MUCH):
         return None
     # Also among the rows that the law holds: a heap of others at an end is no noise.
     _, inner = _noise_of_parts(predicted[held], r[held], structure.sigma)
     if np.sign(slope) * theilslopes(inner, _ORDER)[0] * (_PARTS - 1) < np.log(_MUCH_INSIDE):
         return None
-    return UnevenNoise(structure, medians, np.exp(start + slope * _ORDER))
+    return UnevenNoise(structure, medians, np.exp(middle + slope * _ORDER))
+
+
+def _certain_slope(logs: Floats, n: int) -> tuple[float, float]:
+    """The slope of the logarithms (8,) of the noise of n rows along the parts, less what may be
+    chance, and their level in the middle; single parts cannot bend it."""
+    slope, middle = theilslopes(logs, _ORDER)[:2]
+    error = _ERROR / np.sqrt(n / _PARTS * np.sum(_ORDER**2))
+    certain = 1 - (_CERTAIN * error / slope) ** 2 if slope else 0.0
+    return float(slope * max(certain, 0.0)), float(middle)
 
 
 def _noise_of_parts(predicted: Floats, r: Floats, sigma: float) -> tuple[Floats, Floats]:

@@ -41,7 +41,9 @@ CASES = {
     "too many columns": (
         "a,b,c\n1,2,3\n4,5,6\n7,8,9\n", ["--family", "circle"], "needs 2 columns, and .* has 3",
     ),
-    "no such family": ("x,y\n1,2\n3,4\n", ["--family", "lin"], "Did you mean 'line'"),
+    "no such family": (
+        "x,y\n1,2\n3,4\n", ["--family", "linear"], "Did you mean 'linear_regression'",
+    ),
     "no such option": ("x,y\n1,2\n3,4\n", ["--option", "degree=2"], "no option 'degree'"),
     "options of none of them": (
         "x,y\n1,2\n3,4\n", ["--family", "line,circle", "--option", "degree=2"],

@@ -288,3 +288,21 @@ def test_scoring_a_file_takes_the_same_memory_for_any_length(end, n, tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert sum(len(block) for block in read_blocks(out, 50_000)) == n
+
+
+@pytest.mark.parametrize("rows_at_once", [7, 16_384])
+@pytest.mark.parametrize("n", [0, 5, 40])
+def test_rows_outside_the_ranges_of_the_model_are_counted(
+    model, tmp_path, monkeypatch, capsys, rows_at_once, n
+):
+    monkeypatch.setattr("piforest.apps.cli.score._ROWS", rows_at_once)
+    rows = X.copy()
+    rows[:n] += 9
+    path = put(tmp_path / "new.csv", rows)
+    assert score(path, "--model", model, "--json") == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert json.loads(captured.out)["outside_ranges"] == n
+    assert score(path, "--model", model) == 0
+    line = f"outside     {n} of {len(X)} rows are outside the ranges in which the model was fitted"
+    assert (line in capsys.readouterr().out) == (n == 40)

@@ -93,6 +93,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
             "chance_p_value": reason.chance_p_value,
             "stability": reason.stability,
             "extrapolated": reason.extrapolated,
+            "outside": reason.outside,
             "changes": [asdict(each) for each in reason.changes],
             "text": reason.text,
             "nearest": [_finite(each) for each in nearest],

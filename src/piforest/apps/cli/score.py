@@ -76,6 +76,8 @@ def run(args: argparse.Namespace, output: Output) -> int:
         detector.set_threshold(args.threshold)
     # The detector gets plain arrays; columns are selected by name here.
     warnings.filterwarnings("ignore", "X does not have valid feature names")
+    # The summary counts them in all blocks.
+    warnings.filterwarnings("ignore", ".* outside the ranges in which the model was fitted")
     fitted = [str(name) for name in getattr(detector, "feature_names_in_", [])] or None
     if args.dask is not None:
         pick = partial(_columns, args, detector=detector, fitted=fitted)
@@ -169,6 +171,8 @@ def _score(
         assigned = assign_rows(X, scores <= tally.threshold, structures)
     tally.source = block.source
     tally.add(names, X, scores, assigned, block.rows[scored], len(block))
+    ranges = getattr(detector.fitted_, "ranges", None)  # windows have none
+    tally.outside += 0 if ranges is None else ranges.count(X)
     tally.show(block.total)
     if block.total:
         report_progress("scoring", tally.rows / block.total)
@@ -192,7 +196,7 @@ class _Tally:
     def __init__(self, threshold: float, output: Output, keep_rows: bool) -> None:
         self.threshold, self.line = threshold, StatusLine(output)
         self.all: list[dict[str, Any]] | None = [] if keep_rows else None
-        self.rows = self.skipped = self.anomalies = 0
+        self.rows = self.skipped = self.anomalies = self.outside = 0
         self.names: list[str] = []
         self.score_names: list[str] = []
         self.source = ""
@@ -241,6 +245,7 @@ class _Tally:
 def _print_summary(
     args: argparse.Namespace, output: Output, detector: Any, tally: _Tally, seconds: float
 ) -> None:
+    from ..._ranges import outside_sentence
     from ._summary import anomalies_line, format_rows
 
     n = tally.rows - tally.skipped
@@ -254,6 +259,7 @@ def _print_summary(
         "threshold": tally.threshold,
         "threshold_source": detector.threshold_source_,
         "anomalies": tally.anomalies,
+        "outside_ranges": tally.outside,
         "seconds": seconds,
         "most_anomalous": tally.top,
         "score_columns": tally.score_names,
@@ -265,6 +271,8 @@ def _print_summary(
     output.say(f"model       {args.model}, a {summary['class']}")
     source = detector.threshold_source_
     output.say(anomalies_line(tally.anomalies, n, tally.threshold, source))
+    if tally.outside and detector.fitted_.ranges.matters(tally.outside, n):
+        output.say(f"outside     {outside_sentence(tally.outside, n)}")
     output.say(f"time        {seconds:.2f} s, {n / seconds:,.0f} rows a second")
     output.say("\nmost anomalous rows")
     for line in format_rows(tally.top):

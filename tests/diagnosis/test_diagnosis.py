@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -223,3 +225,31 @@ def test_noise_that_grows_with_the_prediction_is_one_finding_for_all_laws():
     assert "where the predicted column 1 is large" in uneven[0].text
     assert "take the logarithm of column 1" in uneven[0].advice
     assert "uneven_noise" not in codes(fitted(two_laws(lambda x: 5.0), "linear_regression"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.1, 0.6])
+def test_a_target_with_one_common_value_is_named(share):
+    """Whether it rains is one question, how much another."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, 300)
+    y = 2 * x + 0.01 * rng.normal(size=300)
+    y[rng.random(300) < share] = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = fitted(np.column_stack([x, y]), "linear_regression").diagnosis_
+    common = [each for each in found if each.code == "common_value"]
+    assert len(common) == (share > 0.25)
+    if common:
+        assert common[0].text.startswith(
+            "60 % of the values of column 1 are 0: the structures hold "
+        )
+        assert "Fit the rows with other values" in common[0].advice
+
+
+def test_labels_that_flag_nothing_although_points_are_far_are_said_otherwise():
+    detector = fitted(LINES)
+    for agreement, start in ((0.0, "No point is flagged, although"), (0.5, "The labels miss")):
+        (found,) = diagnose(detector.fitted_, detector.structures_, found=True, agreement=agreement)
+        assert found.text.startswith(start)
+        assert "assign(X, return_distance=True)" in found.advice

@@ -1,0 +1,58 @@
+"""The automatic threshold, and those of forests that are drawn again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from piforest import PreferenceIsolationForest
+from piforest._random import Stream
+from piforest.datasets import make_lines
+from piforest.families import get_family
+from piforest.labels import thresholds
+from piforest.labels.again import scores_again
+from piforest.labels.choice import Distances
+from piforest.labels.votes import NOTHING_FLAGGED
+
+X = make_lines(3, sizes=60, noise=0.01, anomaly_share=0.25, random_state=0).data
+FEW = {"n_models": 200, "n_estimators": 20, "random_state": 0}
+
+
+def by_distance(beyond, uneven):
+    """The choice for a hundred rows, of which some are beyond all structures."""
+    rows = np.random.default_rng(0).normal(size=(100, 2))
+    null = np.ones(4, np.bool_)
+    family = get_family("linear_regression")
+    return Distances(rows, family, beyond, beyond, null, True, uneven, False)
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_where_noise_is_uneven_most_flagged_rows_must_be_anomalous(uneven):
+    scores, none = np.linspace(0.9, 0.1, 100), np.empty(0)
+    fifth = by_distance(np.arange(100) == 4, uneven).choose(scores, none, 1.0)
+    assert (np.sum(scores > fifth.threshold) == 5) == (not uneven)
+    assert (fifth.threshold == NOTHING_FLAGGED) == uneven
+    assert fifth.agreement == (0.0 if uneven else pytest.approx(1 / 3))
+    second = by_distance(np.arange(100) == 1, uneven).choose(scores, none, 1.0)
+    assert np.sum(scores > second.threshold) == 2
+
+
+def test_each_forest_that_is_drawn_again_chooses_its_threshold():
+    detector = PreferenceIsolationForest("line", **FEW).fit(X)
+    fitted, findings, backend = detector.fitted_, detector.findings_, detector.backend_
+    trees, stream = fitted.forest.trees, Stream(fitted.key).child("stability")
+    again = scores_again(detector.path_lengths(X), trees.normaliser, stream)
+    assert again.mean(axis=0) == pytest.approx(detector.scores_, abs=0.05)
+    found = findings.thresholds_again(backend, 0.2)
+    assert found.tolist() == [thresholds.share(each, 0.2) for each in again]
+    automatic = findings.thresholds_again(backend, "automatic")
+    assert np.median(automatic) == pytest.approx(detector.threshold_, abs=0.1)
+    stability = np.array([each.stability for each in detector.explain(X)])
+    expected = np.mean(again > automatic[:, None], axis=0)
+    assert stability.tolist() == expected.tolist()
+    detector.set_threshold(detector.threshold_)
+    given = np.array([each.stability for each in detector.explain(X)])
+    assert given.tolist() == np.mean(again > detector.threshold_, axis=0).tolist()
+    detector.set_contamination(0.2)
+    share = np.array([each.stability for each in detector.explain(X)])
+    assert share.tolist() == np.mean(again > found[:, None], axis=0).tolist()
