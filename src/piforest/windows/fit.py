@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._progress import Progress
 from .._random import Stream, choose, subset
 from .._validation import NoModels, check_family_fits
 from ..bands.evidence import Bands, least_ratio
@@ -85,6 +86,7 @@ def fit_windows(
     cuts: Sequence[Cut],
     parameters: WindowParameters,
     stream: Stream,
+    progress: Progress,
 ) -> FittedWindows:
     """Fit the windows with enough rows, as tasks of the engine; the fullest one if none has
     enough."""
@@ -97,7 +99,7 @@ def fit_windows(
     with warnings.catch_warnings():
         # Each window would warn of its own sigma; the diagnosis speaks for all.
         warnings.filterwarnings("ignore", message="(sigma=|no structure of family)")
-        fit = _Fit(rows, engine, features, list(cuts), parameters, stream)
+        fit = _Fit(rows, engine, features, list(cuts), parameters, stream, progress)
         cuts = fit.down_to_straight(least)
         tasks = [(size, at) for size, cut in enumerate(cuts) for at in cut.with_rows(least)]
         tasks = tasks or [(0, int(np.argmax(cuts[0].found.n_rows)))]
@@ -189,9 +191,10 @@ class _Fit:
         cuts: list[Cut],
         parameters: WindowParameters,
         stream: Stream,
+        progress: Progress,
     ) -> None:
         self.rows, self.engine, self.features, self.cuts = rows, engine, features, cuts
-        self.parameters, self.stream = parameters, stream
+        self.parameters, self.stream, self.progress = parameters, stream, progress
         self.known_noise: dict[tuple[int, int], float] = {}
 
     def down_to_straight(self, least: int) -> list[Cut]:
@@ -221,6 +224,7 @@ class _Fit:
         chosen = choose(self.stream.child("sigma", size), len(windows), _SIGMA_WINDOWS)
         tasks = ((self._task(size, windows[k]), quick) for k in chosen.tolist())
         found = self.engine.map_tasks(noise_in_window, tasks, len(chosen))
+        found = self.progress.track(found, len(chosen), f"noise in windows of size {size + 1}")
         known = [each for each in found if each is not None]
         return _weighted_median(known) if known else float("nan")
 
@@ -244,7 +248,7 @@ class _Fit:
         n = len(tasks)
         arguments = ((self._task(*each), self.parameters, embedding, n) for each in tasks)
         fitted = self.engine.map_tasks(fit_window, arguments, n)
-        kept = [each for each in fitted if each is not None]
+        kept = [each for each in self.progress.track(fitted, n, "windows") if each is not None]
         if not kept:
             self._task(*tasks[0]).fit_embedding(embedding)  # raises the reason
         return kept
