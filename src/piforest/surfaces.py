@@ -270,7 +270,8 @@ def inspect_surface(
     if len(v) < _MIN_PIXELS:
         raise ValueError(
             f"the map has {len(v)} valid pixels on a grid of step {step}, at least {_MIN_PIXELS} "
-            "are needed; NaN is missing, and so is 0 in whole numbers unless zero='valid'."
+            "are needed; NaN is missing, and so is 0 in whole numbers unless zero='valid'"
+            f"{'; a smaller step takes more pixels' if step > 1 else ''}."
         )
     if np.ptp(grid[v, u]) == 0:
         raise ValueError(
