@@ -22,7 +22,7 @@ from ..labels import votes as labels
 from ..models.membership import sample_membership
 from ..protocols import Bools, Floats, Ints
 from ..structures.greedy import Structure
-from .fitted import FittedWindows, Window
+from .fitted import FittedWindows, Window, weight_of
 from .tiling import Occupied, Tiling, occupied
 
 # Rows of a window that models are drawn from and measured on: more hardly change the bands.
@@ -172,9 +172,10 @@ def fit_window(
     explained = _explained(models, fitted.points, parameters.min_share, task.stream)
     structure = _structure(every, task, _supports(every.bands))
     limit = least_ratio(n_windows * every.n_models)
+    explained = 0.0 if task.fallback else explained
     return Window(
-        task.size, task.number, task.n_rows, replace(fitted, subset=None),
-        explained=0.0 if task.fallback else explained,
+        task.size, task.number, task.n_rows, replace(fitted, subset=None), explained,
+        weight_of(explained, task.size),
         structure=structure,
         significant=structure is not None and structure.log_ratio > limit,
     )  # fmt: skip
