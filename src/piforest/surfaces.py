@@ -365,9 +365,7 @@ def _enlarged(coarse: Floats, step: int, values: Floats) -> Floats:
     return np.asarray(scores)
 
 
-def _defects(
-    values: Floats, scores: Floats, parts: Ints, listed: Bools, step: int
-) -> list[Defect]:
+def _defects(values: Floats, scores: Floats, parts: Ints, listed: Bools, step: int) -> list[Defect]:
     """The connected parts with these numbers that are listed, the largest first."""
     found = []
     for k, (rows, columns) in enumerate(ndimage.find_objects(parts), start=1):
