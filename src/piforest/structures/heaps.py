@@ -14,7 +14,7 @@ from .greedy import Structure
 # Points beyond this many half-widths of a structure were left when the next one was selected.
 _LEFT = 2.0
 # A heap is short, and wider than the other structures by this factor unless its points lie on all
-# sides. A law of a table is a rule for all rows, so that one for a few values of the features is none.
+# sides. The law of a table is a rule for all rows, so that one for few feature values is none.
 _WIDER = 2.5
 
 
