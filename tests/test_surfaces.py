@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from piforest.surfaces import inspect_surface, read_map
+from piforest.surfaces import found_at, inspect_surface, read_map
 
 
 def dented(shape=(40, 60), seed=0):
@@ -60,6 +60,16 @@ def test_a_step_scores_some_pixels_and_finds_the_dent():
     left, top, _, _ = result.defects[0].box
     assert abs(left - 40) <= 2
     assert abs(top - 20) <= 2
+
+
+def test_small_defects_are_told_by_their_scored_pixels():
+    scores = np.zeros((40, 40))
+    scores[8:12, 8:12] = scores[20:32, 20:32] = 1.0
+    options = {"values": np.zeros((40, 40)), "scores": scores, "threshold": 0.5, "step": 4}
+    two, one = (found_at(**options, min_area=least) for least in (1, 2))
+    assert [each.area for each in two["defects"]] == [144, 16]
+    assert [each.area for each in one["defects"]] == [144]
+    assert (two["n_smaller"], one["n_smaller"]) == (0, 1)
 
 
 @pytest.mark.parametrize("zero", ["auto", "missing", "valid"])

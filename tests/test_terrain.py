@@ -52,6 +52,17 @@ def test_a_plateau_above_cliffs_is_ground_though_it_lies_above_the_rest():
     assert find_ground(np.column_stack([x, y, z])).is_ground.mean() > 0.95
 
 
+def test_points_below_a_surface_that_was_taken_for_ground_are_ground():
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(0, 80, (2, 6000))
+    # A hall with a tenth of the scan is taken for ground; a yard in it is too small for a surface.
+    hall = (abs(x - 40) < 15) & (abs(y - 40) < 15)
+    yard = (abs(x - 40) < 2) & (abs(y - 40) < 2)
+    z = 10.0 * (hall & ~yard) + rng.normal(scale=0.03, size=6000)
+    ground = find_ground(np.column_stack([x, y, z]))
+    assert ground.is_ground[yard].mean() > 0.9
+
+
 @pytest.mark.slow
 @settings(max_examples=15)
 @given(st.floats(0.01, 100), st.floats(-1e6, 1e6), st.integers(0, 50))

@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
 
+from ._progress import Progress
 from ._random import Stream, choose
 from ._validation import check_choice, check_integer, warn_user
 from .estimators import LocalPreferenceIsolationForest
 from .labels.thresholds import best_f1_threshold
-from .protocols import Bools, Floats
+from .protocols import Bools, Floats, Ints
 from .typing import ContaminationLike, FamilyLike, RandomStateLike, SigmaLike
 
 __all__ = ["Defect", "SurfaceResult", "inspect_surface", "read_map"]
@@ -83,7 +84,7 @@ class SurfaceResult:
     flagged : ndarray of shape (h, w)
         Whether a pixel is anomalous.
     defects : list of Defect
-        Connected parts with at least `min_area` pixels, the largest first.
+        Connected parts with at least `min_area` scored pixels, the largest first.
     n_smaller : int
         The number of smaller parts.
     step : int
@@ -243,7 +244,8 @@ def inspect_surface(
     step : int or "auto", default="auto"
         Score one pixel of step times step. "auto" scores at most 250,000 pixels.
     min_area : int, default=20
-        Connected parts with fewer pixels are not listed as defects.
+        Connected parts with fewer scored pixels are not listed as defects. With a step, one pixel
+        of step times step is scored.
     n_jobs, random_state, verbose
         As in `LocalPreferenceIsolationForest`.
 
@@ -268,7 +270,8 @@ def inspect_surface(
     if len(v) < _MIN_PIXELS:
         raise ValueError(
             f"the map has {len(v)} valid pixels on a grid of step {step}, at least {_MIN_PIXELS} "
-            "are needed; NaN is missing, and so is 0 in whole numbers unless zero='valid'."
+            "are needed; NaN is missing, and so is 0 in whole numbers unless zero='valid'"
+            f"{'; a smaller step takes more pixels' if step > 1 else ''}."
         )
     if np.ptp(grid[v, u]) == 0:
         raise ValueError(
@@ -285,7 +288,8 @@ def inspect_surface(
         warnings.filterwarnings("ignore", message="random points are as near")
         detector.fit(rows)
     coarse = np.full(grid.shape, np.nan)
-    coarse[v, u] = detector.anomaly_score(rows)
+    with Progress(verbose).stage("scores"):
+        coarse[v, u] = detector.anomaly_score(rows)
     _flag_connected(detector, rows, coarse)
     scores = _enlarged(coarse, step, known)
     threshold = float(detector.threshold_)
@@ -300,9 +304,12 @@ def found_at(
 ) -> dict[str, Any]:
     """What a `SurfaceResult` has by its threshold."""
     flagged = np.nan_to_num(scores, nan=-1.0) > threshold
-    defects = _defects(values, scores, flagged, step)
-    large = [each for each in defects if each.area >= min_area]
-    return {"flagged": flagged, "defects": large, "n_smaller": len(defects) - len(large)}
+    parts, n_parts = ndimage.label(flagged, _EIGHT)
+    # The pixels between scored ones have copies of their scores, and prove nothing.
+    scored = parts[step // 2 :: step, step // 2 :: step]
+    large = np.bincount(scored.ravel(), minlength=n_parts + 1) >= min_area
+    defects = _defects(values, scores, parts, large, step)
+    return {"flagged": flagged, "defects": defects, "n_smaller": n_parts - len(defects)}
 
 
 def _flag_connected(detector: LocalPreferenceIsolationForest, rows: Floats, scores: Floats) -> None:
@@ -358,18 +365,19 @@ def _enlarged(coarse: Floats, step: int, values: Floats) -> Floats:
     return np.asarray(scores)
 
 
-def _defects(values: Floats, scores: Floats, flagged: Bools, step: int) -> list[Defect]:
-    """The connected parts of the flagged pixels, the largest first."""
-    parts, _ = ndimage.label(flagged, _EIGHT)
+def _defects(values: Floats, scores: Floats, parts: Ints, listed: Bools, step: int) -> list[Defect]:
+    """The connected parts with these numbers that are listed, the largest first."""
     found = []
     for k, (rows, columns) in enumerate(ndimage.find_objects(parts), start=1):
+        if not listed[k]:
+            continue
         reach = _RING * step
         near = tuple(
             slice(max(0, each.start - reach), each.stop + reach) for each in (rows, columns)
         )
         inside = parts[near] == k
         area = int(inside.sum())
-        depth = _depth(values[near], inside, flagged[near], reach)
+        depth = _depth(values[near], inside, parts[near] > 0, reach)
         box = (columns.start, rows.start, columns.stop, rows.stop)
         found.append(Defect(area, depth, box, float(scores[near][inside].mean())))
     return sorted(found, key=lambda each: (-each.area, each.box))

@@ -33,7 +33,7 @@ _ABOVE = 0.5  # of the border of an object
 # above cliffs does: no building is that large a part of a scan. Chosen on sample 53.
 _PLATEAU = 0.1
 # The surface takes in cells that continue it until it stays, at most so often.
-_GROWTHS = 5
+_GROWTHS = 50
 _LEAST_POINTS = 100
 Rises = tuple[Floats, Floats]
 """how much the surface rises over a cell, along y and along x"""
@@ -76,9 +76,9 @@ def find_ground(
     edges. Neighbouring cells that continue each other's planes are one surface. A surface is ground
     if it has six cells and lies above its neighbours on at most half of the steps at its border, or
     if it has a tenth of all cells, as a plateau above cliffs may.
-    The ground is interpolated between its cells, takes in cells that continue it, and the points
-    within the tolerance of it are ground; on slopes the tolerance is larger by half of the rise of
-    a cell.
+    The ground is interpolated between its cells and takes in cells that continue it until it stays.
+    Points below it or within the tolerance above it are ground, without single pits far below it;
+    on slopes the tolerance is larger by half of the rise of a cell.
 
     Parameters
     ----------
@@ -118,8 +118,10 @@ def find_ground(
     surface, seen = _grown(grid.z, grid.tolerance, seen)
     height = points[:, 2] - grid.at(surface, points)
     allowed = grid.tolerance + grid.at(_rise(surface), points) / 2
+    # Nothing lies under the ground: points below the surface show that it is too high there.
+    is_ground = (height <= allowed) & ~(grid.in_pits(points) & (height < -allowed))
     return Ground(
-        np.abs(height) <= allowed,
+        is_ground,
         height,
         surface,
         (float(grid.low[0]), float(grid.low[1])),
@@ -183,6 +185,14 @@ class _Grid:
         """Values of the middles of cells at points, interpolated."""
         x, y = ((points[:, :2] - self.low) / self.cell - 0.5).T
         return np.asarray(ndimage.map_coordinates(values, [y, x], order=1, mode="nearest"))
+
+    def in_pits(self, points: Floats) -> Bools:
+        """(n,) which points are in cells lower than all neighbours, as false echoes make them."""
+        around = np.ones((3, 3), np.bool_)
+        around[1, 1] = False
+        pits = self.z < ndimage.minimum_filter(self.z, footprint=around) - self.tolerance
+        at = np.floor((points[:, :2] - self.low) / self.cell).astype(np.int64)
+        return np.asarray(pits[at[:, 1], at[:, 0]])
 
 
 def _shifted(values: NDArray[Any], dy: int, dx: int, outside: Any) -> NDArray[Any]:

@@ -28,7 +28,7 @@ def depth(fitted, row):
         held = [each for each in fitted.windows if each.size == size and each.number in numbers]
         for window in held:
             score = CpuEngine(None).scores(window.fitted, row[None, fitted.features])[0]
-            weight = window.explained**4 * 0.5**size + 1e-6
+            weight = window.explained**8 * 0.5**size + 1e-6
             total += weight * -np.log2(score) / len(held)
             weights += weight / len(held)
     return total / weights

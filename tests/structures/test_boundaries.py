@@ -85,6 +85,12 @@ def test_a_line_through_heaps_is_no_structure_beside_narrow_lines():
     assert Boundaries(noisy, three).structures == three
 
 
+def test_a_long_line_in_a_band_narrower_than_its_noise_is_no_heap():
+    X = np.vstack([along(0.02), along(0.02, y=-0.7, seed=1)])
+    lines = [horizontal(0.007), horizontal(0.007, -0.7)]
+    assert Boundaries(X, lines).structures == lines
+
+
 def test_without_structures_every_point_is_beyond():
     boundaries = Boundaries(along(0.1), [])
     assert boundaries.structures == []

@@ -52,6 +52,14 @@ def test_a_saved_model_gives_the_same_results(fitted, saved):
         assert loaded.get_params() == fitted.get_params()
 
 
+def test_files_without_weights_have_those_of_their_time(saved, tmp_path):
+    header, arrays = read_archive(saved)
+    del arrays["windows.weight"]
+    write_archive(tmp_path / "earlier.pif", header, arrays, VERSION)
+    windows = piforest.load(tmp_path / "earlier.pif").windows_
+    assert [w.weight for w in windows] == [w.explained**4 * 0.5**w.size + 1e-6 for w in windows]
+
+
 def test_a_loaded_model_is_saved_as_it_was(saved, tmp_path):
     piforest.load(saved).save(tmp_path / "again.pif")
     first, second = read_archive(saved), read_archive(tmp_path / "again.pif")
@@ -119,6 +127,9 @@ def within(**values):
         (put("windows.explained", 0, np.nan), "windows have no place"),
         (cast("windows.explained", np.float32), "windows have no place"),
         (cut("windows.places"), "windows have no place"),
+        (put("windows.weight", 0, 0.0), "bad weights"),
+        (put("windows.weight", 0, np.nan), "bad weights"),
+        (cut("windows.weight"), "bad weights"),
         (put("coordinates", 0, 2), "bad coordinates"),
         (cast("features", np.int32), "bad features"),
         (put("subset", (0, 0), np.inf), "bad subset"),

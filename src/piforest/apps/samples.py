@@ -100,7 +100,7 @@ SAMPLES = {
         "two photos of two walls, taken from two places",
         ("left.png", "right.png"),
         "piforest matches left.png right.png --family homography --ratio 0.95 "
-        "--out matches.csv --draw matches.jpg",
+        "--out matches.csv --plot matches.jpg",
         _write_photos,
     ),
     "scan": Sample(

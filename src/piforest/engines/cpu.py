@@ -86,7 +86,8 @@ class CpuEngine(LocalEngine):
 
     def map_blocks(self, function: Callable[[Any, Any], Any], rows: Any) -> list[Any]:
         starts, single = range(0, len(rows), _MAPPED_ROWS), CpuEngine(None)
-        blocks = ((rows[start : start + _MAPPED_ROWS], single) for start in starts)
+        tracked = self._tracked(starts, "rows") if len(starts) > 1 else starts
+        blocks = ((rows[start : start + _MAPPED_ROWS], single) for start in tracked)
         return list(in_threads(function, blocks, self.n_jobs, len(starts)))
 
     def path_lengths(self, fitted: FittedForest, rows: Any) -> Floats:

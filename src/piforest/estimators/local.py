@@ -215,7 +215,7 @@ class LocalPreferenceIsolationForest(Detector):
         count = sum(len(cut.found.windows) for cut in cuts)
         with progress.stage(f"detectors of {count} windows"):
             self.fitted_ = fit_windows(
-                source, engine, coordinates, features, cuts, parameters, stream
+                source, engine, coordinates, features, cuts, parameters, stream, progress
             )
         self.findings_ = WindowFindings(self.fitted_)
         with progress.stage("threshold"):

@@ -13,8 +13,8 @@ from .greedy import Structure
 
 # Points beyond this many half-widths of a structure were left when the next one was selected.
 _LEFT = 2.0
-# A heap is wider than the other structures by this factor, unless its shape shows what it is. A law
-# of a table is a rule for all rows, so that one for a few values of the features is none.
+# A heap is short, and wider than the other structures by this factor unless its points lie on all
+# sides. The law of a table is a rule for all rows, so that one for few feature values is none.
 _WIDER = 2.5
 
 
@@ -31,8 +31,12 @@ def heaps_among(X: Floats, R: Floats, structures: Sequence[Structure]) -> Bools:
     for k, each in enumerate(structures):
         left = np.all(R[:, :k] > _LEFT * widths[:k], axis=1)
         own = np.where(left, R[:, k], np.inf)
-        found[k] = is_heap(each.family, X, own[:, None], widths[[k]])[0]
-        table = layout_of(each.family).kind == "table"
-        if table or widths[k] >= _WIDER * np.median(np.delete(widths, k)):
-            found[k] |= fills_little(each.family, X, own, widths[k])
+        isotropic = is_heap(each.family, X, own[:, None], widths[[k]])[0]
+        short = fills_little(each.family, X, own, widths[k])
+        if layout_of(each.family).kind == "table":
+            found[k] = isotropic or short
+        else:
+            # In a band as narrow as the noise, points of a long structure lie on all sides, too.
+            wide = widths[k] >= _WIDER * np.median(np.delete(widths, k))
+            found[k] = short and (isotropic or wide)
     return found

@@ -31,7 +31,7 @@ from ..io.archive import ArchiveError, Arrays, read_archive, write_archive
 from ..protocols import Floats
 from ..structures.greedy import Structure
 from .cutting import MAX_WINDOWS
-from .fitted import FittedWindows, Window
+from .fitted import FittedWindows, Window, weight_of
 from .tiling import Tiling
 
 KIND = "LocalPreferenceIsolationForest"
@@ -39,6 +39,8 @@ _FOREST = "PreferenceIsolationForest"
 # Parameters that may be lists of plain values.
 _LISTS = ("window", "coordinates", "features")
 _MAX_SIZES, _MAX_AXES = 64, 4
+# The power of the share that a window explains, in the weights of files without weights.
+_EARLIER_POWER = 4
 _SIGMA_SOURCES = ("given", "estimated", "guessed")
 
 
@@ -91,6 +93,7 @@ def save_windows(path: str | PathLike[str], stored: StoredWindows) -> None:
         "tilings.counts": np.stack([each.counts for each in fitted.tilings]),
         "windows.places": np.array([[w.size, w.number, w.n_rows] for w in fitted.windows]),
         "windows.explained": np.array([window.explained for window in fitted.windows]),
+        "windows.weight": np.array([window.weight for window in fitted.windows]),
         **_stacked([{**own, **_structure(w)} for w, (_, own) in zip(fitted.windows, parts)]),
     }
     write_archive(path, header, arrays, VERSION)
@@ -208,9 +211,11 @@ def _unpacked(path: Any, header: Header, arrays: Arrays) -> StoredWindows:
     checks.require(fits and isinstance(stored["common"], dict), "its header has bad windows")
     places, explained = arrays["windows.places"], arrays["windows.explained"]
     _check_places(places, explained, tilings, len(each))
+    weights = _weights(arrays, explained, places)
     features = arrays["features"]
     windows = []
-    for own, parts, place, share in zip(each, _split(arrays, len(each)), places, explained):
+    split = _split(arrays, len(each))
+    for own, parts, place, share, weight in zip(each, split, places, explained, weights):
         one = {**stored["common"], **own}
         checks.check_header(one)
         checks.require(one["n_features"] == len(features), "its windows have other columns")
@@ -218,7 +223,9 @@ def _unpacked(path: Any, header: Header, arrays: Arrays) -> StoredWindows:
         fitted = replace(decode_model(path, one, parts).fitted, subset=None)
         structure, significant = _unpacked_structure(fitted, parts)
         size, number, n_rows = (int(value) for value in place)
-        windows.append(Window(size, number, n_rows, fitted, float(share), structure, significant))
+        windows.append(Window(
+            size, number, n_rows, fitted, float(share), float(weight), structure, significant
+        ))  # fmt: skip
     sigma = float("nan") if stored["sigma"] is None else float(stored["sigma"])
     result = FittedWindows(
         arrays["coordinates"], features, tilings, tuple(windows), sigma, stored["sigma_source"],
@@ -289,6 +296,18 @@ def _check_places(places: Any, explained: Any, tilings: Sequence[Tiling], n: int
     in_order = np.diff(places[:, 0]) * 2.0**62 + np.diff(places[:, 1]) > 0
     fits = bool((places[:, 1] < last[places[:, 0]]).all() and in_order.all())
     checks.require(fits, "its windows have no place")
+
+
+def _weights(arrays: Arrays, explained: Any, places: Any) -> Any:
+    """How much the windows count. Earlier files do not have it."""
+    if "windows.weight" not in arrays:
+        shares = zip(explained.tolist(), places[:, 0].tolist())
+        return [weight_of(share, size, _EARLIER_POWER) for share, size in shares]
+    weights = arrays["windows.weight"]
+    fits = weights.shape == explained.shape and weights.dtype == np.float64
+    checks.require(fits and checks.is_finite(weights) and bool((weights > 0).all()),
+                   "its windows have bad weights")  # fmt: skip
+    return weights
 
 
 def _unpacked_structure(fitted: FittedForest, parts: Arrays) -> tuple[Structure | None, bool]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .._progress import Progress
 from .._random import Stream, choose, subset
 from .._validation import NoModels, check_family_fits
 from ..bands.evidence import Bands, least_ratio
@@ -21,7 +22,7 @@ from ..labels import votes as labels
 from ..models.membership import sample_membership
 from ..protocols import Bools, Floats, Ints
 from ..structures.greedy import Structure
-from .fitted import FittedWindows, Window
+from .fitted import FittedWindows, Window, weight_of
 from .tiling import Occupied, Tiling, occupied
 
 # Rows of a window that models are drawn from and measured on: more hardly change the bands.
@@ -85,6 +86,7 @@ def fit_windows(
     cuts: Sequence[Cut],
     parameters: WindowParameters,
     stream: Stream,
+    progress: Progress,
 ) -> FittedWindows:
     """Fit the windows with enough rows, as tasks of the engine; the fullest one if none has
     enough."""
@@ -97,7 +99,7 @@ def fit_windows(
     with warnings.catch_warnings():
         # Each window would warn of its own sigma; the diagnosis speaks for all.
         warnings.filterwarnings("ignore", message="(sigma=|no structure of family)")
-        fit = _Fit(rows, engine, features, list(cuts), parameters, stream)
+        fit = _Fit(rows, engine, features, list(cuts), parameters, stream, progress)
         cuts = fit.down_to_straight(least)
         tasks = [(size, at) for size, cut in enumerate(cuts) for at in cut.with_rows(least)]
         tasks = tasks or [(0, int(np.argmax(cuts[0].found.n_rows)))]
@@ -170,9 +172,10 @@ def fit_window(
     explained = _explained(models, fitted.points, parameters.min_share, task.stream)
     structure = _structure(every, task, _supports(every.bands))
     limit = least_ratio(n_windows * every.n_models)
+    explained = 0.0 if task.fallback else explained
     return Window(
-        task.size, task.number, task.n_rows, replace(fitted, subset=None),
-        explained=0.0 if task.fallback else explained,
+        task.size, task.number, task.n_rows, replace(fitted, subset=None), explained,
+        weight_of(explained, task.size),
         structure=structure,
         significant=structure is not None and structure.log_ratio > limit,
     )  # fmt: skip
@@ -189,9 +192,10 @@ class _Fit:
         cuts: list[Cut],
         parameters: WindowParameters,
         stream: Stream,
+        progress: Progress,
     ) -> None:
         self.rows, self.engine, self.features, self.cuts = rows, engine, features, cuts
-        self.parameters, self.stream = parameters, stream
+        self.parameters, self.stream, self.progress = parameters, stream, progress
         self.known_noise: dict[tuple[int, int], float] = {}
 
     def down_to_straight(self, least: int) -> list[Cut]:
@@ -221,6 +225,7 @@ class _Fit:
         chosen = choose(self.stream.child("sigma", size), len(windows), _SIGMA_WINDOWS)
         tasks = ((self._task(size, windows[k]), quick) for k in chosen.tolist())
         found = self.engine.map_tasks(noise_in_window, tasks, len(chosen))
+        found = self.progress.track(found, len(chosen), f"noise in windows of size {size + 1}")
         known = [each for each in found if each is not None]
         return _weighted_median(known) if known else float("nan")
 
@@ -244,7 +249,7 @@ class _Fit:
         n = len(tasks)
         arguments = ((self._task(*each), self.parameters, embedding, n) for each in tasks)
         fitted = self.engine.map_tasks(fit_window, arguments, n)
-        kept = [each for each in fitted if each is not None]
+        kept = [each for each in self.progress.track(fitted, n, "windows") if each is not None]
         if not kept:
             self._task(*tasks[0]).fit_embedding(embedding)  # raises the reason
         return kept

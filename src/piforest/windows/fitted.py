@@ -19,7 +19,7 @@ from .tiling import Tiling
 # The weight of a window is the share of its rows that it explains to this power, halved for each
 # size below the largest. A defect as large as a window is a structure of that window, so of two
 # windows that explain their rows the larger one is to be trusted. Chosen on synthetic road maps.
-_POWER, _NEXT_SIZE = 4, 0.5
+_POWER, _NEXT_SIZE = 8, 0.5
 # Never 0: a row that only windows without structure hold has a score too.
 _LEAST_WEIGHT = 1e-6
 
@@ -37,20 +37,22 @@ class Window:
     fitted: FittedForest
     explained: float
     """the share of its rows within three sigmas of its structures"""
+    weight: float
+    """how much it counts"""
     structure: Structure | None
     """the model with the most points; None if no band is denser than its surroundings"""
     significant: bool
     """whether chance does not explain the structure"""
 
     @property
-    def weight(self) -> float:
-        """How much the window counts."""
-        return float(self.explained**_POWER * _NEXT_SIZE**self.size + _LEAST_WEIGHT)
-
-    @property
     def empty_score(self) -> float:
         """The score of a row that prefers no model: its path length is 1."""
         return float(2.0 ** (-1 / self.fitted.forest.trees.normaliser))
+
+
+def weight_of(explained: float, size: int, power: int = _POWER) -> float:
+    """How much a window of this size counts."""
+    return float(explained**power * _NEXT_SIZE**size + _LEAST_WEIGHT)
 
 
 class Judged(NamedTuple):

@@ -247,7 +247,7 @@ def interrupt(*_, **__):
         (["a.png", "b.png", "--overlap", "2"], 2, "--overlap belongs to --pairs sequence"),
         (["m.csv", "--in-place"], 2, "--in-place is for many pairs"),
         (["m.h5", "--in-place"], 2, "--in-place changes a COLMAP database"),
-        (["a.db", "--draw", "a.png"], 2, "--draw is of one pair"),
+        (["a.db", "--draw", "a.png"], 2, "--plot is of one pair"),
         (["a.db", "--focal", "500", "--K", "1,1,1,1"], 2, "--focal and --K both give the camera"),
         (["a.db", "--K", "1,2"], 2, "must be four numbers fx,fy,cx,cy"),
         (["a.db", "--focal", "0"], 2, "must be a number above 0"),

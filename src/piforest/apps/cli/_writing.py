@@ -31,9 +31,9 @@ def add_outputs(
     parser: argparse.ArgumentParser,
     out: str,
     plot: str = "a plot of the scores",
-    flag: str = "--plot",
+    *old_flags: str,
 ) -> None:
-    """Add the options of outputs. out, plot: their help; flag: the option of the plot."""
+    """Add the options of outputs. out, plot: their help; old_flags: other names of --plot."""
     group = parser.add_argument_group("output")
     group.add_argument("--out", type=file_or_stream, metavar="FILE", help=out)
     add_rows(group)
@@ -46,8 +46,9 @@ def add_outputs(
         "--report", type=page, metavar="FILE", help="an interactive report in one file, .html"
     )
     group.add_argument(
-        flag, type=picture, metavar="FILE", dest="plot", help=f"{plot}, .png, .jpg, .svg or .pdf"
-    )
+        "--plot", *old_flags, type=picture, metavar="FILE",
+        help=f"{plot}, .png, .jpg, .svg or .pdf",
+    )  # fmt: skip
     group.add_argument(
         "--model", type=file, metavar="FILE", help="the fitted model, for `piforest score`"
     )

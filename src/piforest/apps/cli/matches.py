@@ -201,9 +201,8 @@ def _check_many(args: argparse.Namespace, many: bool, images: bool) -> None:
         raise UsageError("--overlap belongs to --pairs sequence.")
     for name in ("report", "plot", "model", "connected"):
         if many and getattr(args, name):
-            shown = "draw" if name == "plot" else name
             raise UsageError(
-                f"--{shown} is of one pair: name two images, or --pair of a file of matches."
+                f"--{name} is of one pair: name two images, or --pair of a file of matches."
             )
     unused = {
         "pairs": args.pairs != "all" and not images,

@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="compare these families, separated by commas (default: by the columns)",
     )  # fmt: skip
     parser.add_argument(
-        "--draw", type=picture, metavar="FILE",
+        "--plot", "--draw", type=picture, metavar="FILE",
         help="a picture of what each family finds, .png, .svg or .pdf",
     )  # fmt: skip
     add_seed(parser)
@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, output: Output) -> None:
     from ...families import get_family
 
-    output.check_new(args.draw)
+    output.check_new(args.plot)
     candidates = None if args.candidates is None else [get_family(n) for n in args.candidates]
     prepare = prefer_pairs if candidates is None and args.columns is None else None
     points = read_points(args, candidates or [], args.columns, prepare=prepare)
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace, output: Output) -> None:
     points, proposals = propose_for(points, args.seed, candidates)
     output.keep(args=args, points=points, proposals=proposals)
     say_proposals(output, proposals)
-    if args.draw is not None:
-        _draw(args.draw, points, proposals, args.seed)
-        output.say(f"\nwrote {args.draw}")
+    if args.plot is not None:
+        _draw(args.plot, points, proposals, args.seed)
+        output.say(f"\nwrote {args.plot}")
     output.result({**about, **proposals.to_dict(), "points": len(points.X)})
 
 

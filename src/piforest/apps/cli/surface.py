@@ -69,7 +69,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--min-area", type=count, default=20, metavar="N",
-        help="defects with fewer pixels are not listed (default: %(default)s)",
+        help="defects with fewer scored pixels are not listed (default: %(default)s)",
     )  # fmt: skip
     group = parser.add_argument_group("output")
     group.add_argument(
@@ -148,6 +148,7 @@ def _summary(args: argparse.Namespace, found: SurfaceResult, seconds: float) -> 
         "threshold_source": detector.threshold_source_ if args.threshold is None else "given",
         "flagged_pixels": int(found.flagged.sum()),
         "defects": records_of(found),
+        "min_area": found.min_area,
         "smaller_defects": found.n_smaller,
         "diagnosis": diagnosis_of(detector),
         "seconds": seconds,
@@ -184,7 +185,8 @@ def _print(output: Output, summary: dict[str, Any]) -> None:
     if summary["threshold_source"] == "no structure":
         output.say("defects     none: no window has a surface that stands out from chance")
     else:
-        smaller = f"; {summary['smaller_defects']} smaller ones are not listed"
+        smaller = f"; {summary['smaller_defects']} of fewer than {summary['min_area']} scored "
+        smaller += "pixels are not listed: see --min-area"
         output.say(
             f"defects     {len(summary['defects'])}, {summary['flagged_pixels']:,} pixels score "
             f"above {summary['threshold']:.3f}{smaller if summary['smaller_defects'] else ''}"

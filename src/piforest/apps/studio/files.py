@@ -101,10 +101,8 @@ def _copied(source: Path, target: Path) -> str:
 
 def _flag(command: str, name: str) -> str:
     flag = _FLAGS[name]
-    if command == "matches" and flag == "--plot":
-        return "--draw"
     known = {"detect": ("--out", "--report", "--model", "--plot"),
-             "matches": ("--out", "--report", "--model"),
+             "matches": ("--out", "--report", "--model", "--plot"),
              "cloud": ("--out", "--report", "--model", "--plot", "--surfaces"),
              "score": ("--out",)}.get(command, ())  # fmt: skip
     if flag not in known:
