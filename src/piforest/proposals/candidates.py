@@ -93,21 +93,21 @@ def _one(X: Floats, names: list[str] | None) -> Candidates:
 
 def _two(X: Floats, names: list[str] | None) -> Candidates:
     if names is not None and {_stem(name) for name in names} not in _PLANE_NAMES:
-        return _table(X, f"The columns {_listed(names)} are no coordinates: taken for a table.")
+        return _table(X, _named_otherwise(names, "coordinates"))
     families = _named("line", "circle", "parabola", "polynomial", "ellipse")
     return Candidates(families, "points", "Two columns: taken for points in the plane.", PLANE)
 
 
 def _three(X: Floats, names: list[str] | None) -> Candidates:
     if names is not None and {_stem(name) for name in names} != {"x", "y", "z"}:
-        return _table(X, f"The columns {_listed(names)} are no coordinates: taken for a table.")
+        return _table(X, _named_otherwise(names, "coordinates"))
     families = _named("plane", "line", "sphere", "cylinder")
     return Candidates(families, "points", "Three columns: taken for points in space.", SPACE)
 
 
 def _four(X: Floats, names: list[str] | None) -> Candidates:
     if names is not None and not _is_pair(names, "xy"):
-        return _table(X, f"The columns {_listed(names)} are no pair of points: taken for a table.")
+        return _table(X, _named_otherwise(names, "a pair of points"))
     if names is None and not _views_agree(X):
         return _table(
             X,
@@ -153,6 +153,11 @@ def _table(X: Floats, reason: str) -> Candidates:
         families.append(get_family("polynomial_regression"))
     families += [get_family("subspace", dimension=r) for r in _SUBSPACES if d >= 4 and r < d - 1]
     return Candidates(tuple(families), "table", reason)
+
+
+def _named_otherwise(names: Sequence[str], what: str) -> str:
+    columns = f"The columns {_listed(names)} are not {what}"
+    return f"{columns}: taken for a table with the target {names[-1]}."
 
 
 def _stem(name: str) -> str:
