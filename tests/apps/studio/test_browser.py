@@ -185,7 +185,8 @@ def _take_away(page, tmp_path):
     page.click("nav >> text=Take away")
     page.select_option("select", label="run 1")
     page.wait_for_selector("#code-script")
-    page.route("**/rows.parquet*", lambda route: route.fulfill(status=422, json={"error": "no room"}))
+    no_room = {"status": 422, "json": {"error": "no room"}}
+    page.route("**/rows.parquet*", lambda route: route.fulfill(**no_room))
     page.click("a:text-is('rows.parquet')")
     page.wait_for_selector("#says:has-text('no room')")
     with page.expect_download() as waiting:
