@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "subsection_order": [f"../examples/{name}" for name in SUBJECTS] + ["*"],
+    "within_subsection_order": "ExampleTitleSortKey",
     "filename_pattern": r"[\\/]plot_",
     "doc_module": ("piforest",),
     "backreferences_dir": "api/backreferences",

@@ -42,8 +42,9 @@ def name_counts(
 ) -> Ints:
     """(m,) how many rows of X have each model among the `n_named` that they prefer most."""
     ordered = _by_weight(models)
-    position = np.concatenate([chunk.models for chunk in ordered])
-    position[position] = np.arange(len(position))
+    numbers = np.concatenate([chunk.models for chunk in ordered])
+    position = np.empty_like(numbers)  # not itself: NumPy before 2.3 would overwrite the index
+    position[numbers] = np.arange(len(numbers))
 
     def count(block: Floats) -> Ints:
         best, values = np.zeros((len(block), n_named), np.int64), np.empty((len(block), n_named))

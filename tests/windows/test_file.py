@@ -172,7 +172,8 @@ def test_the_command_line_scores_with_windows(fitted, saved, tmp_path, capsys):
     sine().to_csv(table, index=False)
     assert run(capsys, "score", table, "--model", saved, "--out", out)[0] == 0
     written = pd.read_csv(out)
-    assert np.allclose(written["score"], fitted.anomaly_score(pd.read_csv(table)))
+    rows = pd.read_csv(table, float_precision="round_trip")
+    assert np.allclose(written["score"], fitted.anomaly_score(rows))
 
 
 def test_the_command_line_scores_with_windows_on_a_device(fitted, saved, tmp_path, capsys):

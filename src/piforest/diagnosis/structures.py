@@ -198,8 +198,9 @@ def about_widths(X: Floats, structures: Sequence[Structure]) -> Iterator[Finding
         if count:
             yield Finding(
                 "sigma_at_limit",
-                f"{count} of {len(structures)} structures have the {which} half-width that is "
-                f"tried: their noise may be {how} than reported.",
+                f"{count} of {len(structures)} structures {'has' if count == 1 else 'have'} the "
+                f"{which} half-width that is tried: {'its' if count == 1 else 'their'} noise may "
+                f"be {how} than reported.",
                 advice,
             )
 

@@ -88,21 +88,21 @@ def _one(X: Floats, names: list[str] | None) -> Candidates:
 
 def _two(X: Floats, names: list[str] | None) -> Candidates:
     if names is not None and not are_coordinates(names):
-        return _table(X, f"The columns {_listed(names)} are no coordinates: taken for a table.")
+        return _table(X, _named_otherwise(names, "coordinates"))
     families = _named("line", "circle", "parabola", "polynomial", "ellipse")
     return Candidates(families, "points", "Two columns: taken for points in the plane.", PLANE)
 
 
 def _three(X: Floats, names: list[str] | None) -> Candidates:
     if names is not None and not are_coordinates(names):
-        return _table(X, f"The columns {_listed(names)} are no coordinates: taken for a table.")
+        return _table(X, _named_otherwise(names, "coordinates"))
     families = _named("plane", "line", "sphere", "cylinder")
     return Candidates(families, "points", "Three columns: taken for points in space.", SPACE)
 
 
 def _four(X: Floats, names: list[str] | None) -> Candidates:
     if names is not None and not _is_pair(names, "xy"):
-        return _table(X, f"The columns {_listed(names)} are no pair of points: taken for a table.")
+        return _table(X, _named_otherwise(names, "a pair of points"))
     if names is None and not _views_agree(X):
         return _table(
             X,
@@ -155,6 +155,11 @@ def _in_column_units(family: ModelFamily, X: Floats) -> ModelFamily:
     """The family with distances in units of the columns, so that none decides by its unit."""
     units = units_of([family], X)
     return family if all(unit == 1 for unit in units) else ScaledFamily(family, units)
+
+
+def _named_otherwise(names: Sequence[str], what: str) -> str:
+    columns = f"The columns {_listed(names)} are not {what}"
+    return f"{columns}: taken for a table with the target {names[-1]}."
 
 
 def _is_pair(names: list[str], axes: str) -> bool:

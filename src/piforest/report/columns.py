@@ -95,6 +95,8 @@ def as_text(values: NDArray[Any]) -> list[str]:
     """Values as in a CSV file: times are readable, missing values empty."""
     if values.dtype.kind in "Mm":
         return ["" if np.isnat(value) else str(value) for value in values]
+    if values.dtype.kind == "f" and values.dtype.itemsize < 8:
+        return [str(value) for value in values]  # with the digits of its own precision
     return ["" if value is None else str(value) for value in values.tolist()]
 
 

@@ -185,6 +185,10 @@ def _take_away(page, tmp_path):
     page.click("nav >> text=Take away")
     page.select_option("select", label="run 1")
     page.wait_for_selector("#code-script")
+    no_room = {"status": 422, "json": {"error": "no room"}}
+    page.route("**/rows.parquet*", lambda route: route.fulfill(**no_room))
+    page.click("a:text-is('rows.parquet')")
+    page.wait_for_selector("#says:has-text('no room')")
     with page.expect_download() as waiting:
         page.click("a:text-is('rows.csv')")
     with open(waiting.value.path(), newline="") as file:
@@ -344,7 +348,7 @@ def test_a_table_with_dates_becomes_a_series_by_one_button(tab, tmp_path):
     page = tab()
     page.set_input_files("#picker", tmp_path / "pump.csv")
     page.click("text=Take it as the time")
-    page.wait_for_selector("#says:has-text('Take it as the time.')")
+    page.wait_for_selector("#says:has-text('Take it as the time: done.')")
     assert page.input_value("[data-role=when]") == "time"
     page.click("text=Next: family")
     run_to_result(page)

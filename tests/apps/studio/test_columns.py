@@ -87,3 +87,17 @@ def test_a_table_without_numbers_says_so(tmp_path):
     found = described(tmp_path, "a,b\nx,y\nu,v\n")
     assert found["findings"][0]["code"] == "no_columns"
     assert "no numeric column" in found["findings"][0]["text"]
+
+
+def test_the_units_of_a_law_may_differ(tmp_path):
+    rows = "\n".join(f"{k / 7:.5f},{k / 7 * 3000:.2f}" for k in range(1, 100))
+    codes = {name: [each["code"] for each in described(tmp_path, f"{name}\n{rows}\n")["findings"]]
+             for name in ("x,y", "size,price")}  # fmt: skip
+    assert "units_differ" in codes["x,y"]
+    assert "units_differ" not in codes["size,price"]
+
+
+def test_numbers_of_single_precision_have_its_digits(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([[0.1, 2.5], [3.0, 4.25]], np.float32))
+    found = columns.describe(str(tmp_path / "a.npy"), "table", {})
+    assert found["preview"] == [["0.1", "2.5"], ["3.0", "4.25"]]

@@ -33,7 +33,7 @@ def arrow_table():
 def relation():
     duckdb = pytest.importorskip("duckdb")
     rows = arrow_table()
-    return duckdb.connect().from_arrow(rows)
+    return duckdb.from_arrow(rows)  # a connection of its own would be closed here
 
 
 KINDS = {

@@ -470,7 +470,8 @@ COLMAP = {
     "data from nothing": (
         "DROP TABLE matches; CREATE VIEW matches AS SELECT 1 AS pair_id, 1 AS rows, 2 AS cols, "
         "zeroblob(900000000) AS data",
-        "string or blob too big",
+        # Newer versions of SQLite read its length without making it.
+        "(string or blob too big|its pair 1 is of images that are not there)",
     ),
 }
 

@@ -134,6 +134,14 @@ def _role(
     return "ignore", reasons.get(name, "not used")
 
 
+def _is_law(table: Table, used: list[dict[str, Any]]) -> bool:
+    """Whether families of laws are compared for these columns: the last one is their target."""
+    from ...proposals.candidates import candidates_for
+
+    names = [each["name"] for each in used]
+    return len(names) > 1 and candidates_for(table.numbers(names), names).kind == "table"
+
+
 def _units(used: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ranges = {each["name"]: each["high"] - each["low"] for each in used if each["high"] is not None}
     wide = max(ranges, key=ranges.__getitem__, default="")
@@ -187,7 +195,7 @@ def _findings(
             "action": {"label": "Skip rows that lack a number", "settings": {"missing": "skip"}},
         })  # fmt: skip
     # Residuals of a table are in the unit of its target, and a series scales its channels itself.
-    if kind in ("table", "scan") and not roles & {"target", "time"}:
+    if kind in ("table", "scan") and not roles & {"target", "time"} and not _is_law(table, used):
         found += _units(used)
     flags = [each["name"] for each in used if each["distinct"] == 2 and ended]
     if flags and len(flags) < len(used):

@@ -128,29 +128,30 @@ EXAMPLES: dict[str, Example] = {
     ),
     "circles": Example(
         "Three circles in a cloud of points",
-        "480 points lie on three circles nobody has drawn; the others lie anywhere.",
+        "480 points lie on three circles; the others lie anywhere.",
         "table", "table", (("circles.csv", _circles),), {},
     ),
     "room": Example(
         "The scan of a room",
-        "A scanner saw floor, walls and a table, and dust in between that belongs to nothing.",
+        "The floor, the walls and a table of a room, and stray points on none of them.",
         "scan", "scan", (("room.ply", _room),), {},
     ),
     "photographs": Example(
         "Two photographs of a wall",
-        "Two planes were photographed from two places; features that were matched wrongly move "
-        "with neither.",
+        "Two planes were photographed from two places; false matches between the photographs "
+        "follow neither.",
         "matches", "image", (("left.png", _photograph(0)), ("right.png", _photograph(1))),
         {},
     ),
     "panel": Example(
         "The depth map of a panel",
-        "A curved panel has two dents and a scratch, a few tenths of a per cent of its depth.",
+        "A curved panel 0.9 m away has two dents and a scratch, 2.5 to 4 mm deep.",
         "map", "image", (("panel.npy", _panel),), {"families": ["polynomial_regression"]},
     ),
     "pump": Example(
         "A pump over half an hour",
-        "Four channels rise and fall together, but for a blocked outlet and a drifting sensor.",
+        "Four channels rise and fall together, except while the outlet is blocked and while a "
+        "sensor drifts.",
         "series", "table", (("pump.csv", _pump),), {"roles": {
             "seconds": "time", "flow_l_min": "coordinate", "pressure_bar": "coordinate",
             "current_a": "coordinate", "vibration_mm_s": "coordinate"}},

@@ -82,7 +82,7 @@ def _add_projects(api: APIRouter, studio: Studio) -> None:
         return studio.change_project(key, given)
 
     @api.delete("/projects/{key}", summary="Remove a project, its jobs and its files",
-                status_code=204)  # fmt: skip
+                status_code=204, response_model=None)  # fmt: skip
     def remove(key: Key) -> None:
         studio.remove_project(key)
 

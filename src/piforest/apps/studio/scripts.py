@@ -25,7 +25,7 @@ _MODULES = {
     "read_image": "piforest.vision", "propose_match_family": "piforest.vision.filtering",
     "PairOptions": "piforest.vision.pairs", "run_pairs": "piforest.vision.pairs",
 }  # fmt: skip
-_HEAD = '"""JobInput by piforest studio {version}. It repeats:\n\n    {command}\n"""\n\n'
+_HEAD = '"""Made by piforest studio {version}. It repeats:\n\n    {command}\n"""\n\n'
 
 
 def script_of(

@@ -29,6 +29,8 @@ export const put = (path, body) => json("PUT", path, body);
 export const patch = (path, body) => json("PATCH", path, body);
 export const remove = (path) => json("DELETE", path);
 export const text = async (path) => (await ask("GET", path)).text();
+// The server makes a file before it answers; the answer itself is left to a download.
+export const prepare = async (path) => (await ask("GET", path)).body.cancel();
 
 // `name` in the query: a header cannot hold every name.
 export async function upload(file) {

@@ -8,8 +8,8 @@ import { banner, card, field, note, say, select, table, trying } from "./ui.js";
 const ROLES = {
   coordinate: "coordinate", target: "target", group: "group", quality: "quality", time: "time", ignore: "ignore",
 };
-const ROLES_TEXT = "Coordinates are what structures are looked for in. A target is explained by the coordinates. A group is judged by itself. "
-  + "Quality says which rows to trust first. Time makes the table a series. Ignored columns stay in the output.";
+const ROLES_TEXT = "Structures are looked for in the coordinates. A target is predicted from them. Each group is judged by itself. "
+  + "Rows of high quality are trusted first. A time makes the table a series. Ignored columns stay in the output.";
 
 // Changes settings of the project; what is equal to its default is left out.
 export async function saveSettings(project, change) {
@@ -18,13 +18,18 @@ export async function saveSettings(project, change) {
   Object.assign(project, await patch(`/projects/${project.id}`, { settings }));
 }
 
+// A table with a time is judged as a series.
+export const kindOf = (project) =>
+  (project.kind === "table" && Object.values(project.settings.roles ?? {}).includes("time") ? "series" : project.kind);
+
 function rangeText(each) {
   return each.low === null ? `${whole(each.distinct)} different` : `${short(each.low)} to ${short(each.high)}`;
 }
 
-function rolesTable(project, found) {
+function rolesTable(project, found, redraw) {
   const roles = Object.fromEntries(found.columns.map((each) => [each.name, each.role]));
   const change = (name, role) => trying(async () => {
+    const before = kindOf(project);
     roles[name] = role;
     // One column is the target, the group, the quality or the time: the last one chosen.
     if (role !== "coordinate" && role !== "ignore") {
@@ -34,6 +39,7 @@ function rolesTable(project, found) {
     }
     await saveSettings(project, { roles });
     for (const control of document.querySelectorAll("[data-role]")) control.value = roles[control.dataset.role];
+    if (kindOf(project) !== before) await redraw();
     say(`${name}: ${ROLES[role]}.`);
   });
   const rows = found.columns.map((each) => [
@@ -77,7 +83,7 @@ function imageFigure(project, which, image, keypoints, found) {
 function imagesCard(project, found) {
   const figures = found.images.map((image, k) => imageFigure(project, k, image, found.keypoints?.[k], found.found?.[k]));
   const text = found.images.length > 1
-    ? "Keypoints are the places that are looked for in the other image. Places that were matched wrongly follow no motion."
+    ? "Keypoints of the two images are matched with one another. True matches follow a motion, false ones follow none."
     : "Each pixel is a row: its place and its value. What is off the smooth surface around it is anomalous.";
   return card(found.images.length > 1 ? "Images" : "Map", note(text), element("div", { class: "figures" }, ...figures));
 }
@@ -88,10 +94,11 @@ const KINDS = { table: "a table of rows", scan: "a scan", series: "a series over
 function kindChoice(project, redraw) {
   if (project.kinds.length < 2 || project.jobs.some((job) => job.kind === "detect")) return "";
   const change = (kind) => trying(async () => {
-    await patch(`/projects/${project.id}`, { kind });
+    if (kind === project.kind) await saveSettings(project, { roles: null }); // without the time
+    else await patch(`/projects/${project.id}`, { kind });
     await redraw();
   });
-  return field("This file is", select(project.kinds.map((kind) => [kind, KINDS[kind] ?? kind]), project.kind, change, { id: "kind" }));
+  return field("This file is", select(project.kinds.map((kind) => [kind, KINDS[kind] ?? kind]), kindOf(project), change, { id: "kind" }));
 }
 
 export async function columnsPage(context) {
@@ -107,10 +114,10 @@ export async function columnsPage(context) {
     page.append(banner("To know before you run it", found.findings, (action) => trying(async () => {
       await saveSettings(project, action.settings);
       await redraw();
-      say(`${action.label}.`);
+      say(`${action.label}: done.`);
     }), project.settings));
   }
-  if (found.columns) page.append(rolesTable(project, found), previewTable(found));
+  if (found.columns) page.append(rolesTable(project, found, redraw), previewTable(found));
   if (found.images) page.append(imagesCard(project, found));
   page.append(nextButton(project));
 }

@@ -3,7 +3,7 @@
 import { button, element } from "../web/dom.js";
 import { whole } from "../web/format.js";
 import { array, get, post, remove } from "./api.js";
-import { saveSettings } from "./columns.js";
+import { kindOf, saveSettings } from "./columns.js";
 import { familyPicture, rowsPicture } from "./pictures.js";
 import { settingsCard } from "./settings.js";
 import { card, field, input, note, say, trying } from "./ui.js";
@@ -69,7 +69,7 @@ function proposalsCard(context, redraw, state) {
     const result = await get(`/jobs/${job.id}/result`);
     const found = result.proposals?.length ? proposalList(project, result, await proposalPictures(job.id, result), redraw) : note(result.reason ?? "No family stands out from chance.");
     state.best = result.found ? result.proposals[0].settings : null;
-    place.replaceChildren(note(result.found ? result.reason ?? "" : result.headline), found, note("Evidence is the shorter description of the rows, in nats: the more, the better. The pictures show your rows: those that follow a structure in blue."));
+    place.replaceChildren(note(result.found ? result.reason ?? "" : result.headline), found, note("Evidence says how much better a family describes the rows than chance does, in nats: higher is better. In the pictures, the rows that follow a structure are blue."));
   });
   const start = () => trying(async () => {
     follow(await post(`/projects/${project.id}/jobs`, { kind: "suggest", settings: comparedOf(project.settings) }));
@@ -90,7 +90,7 @@ function proposalsCard(context, redraw, state) {
 function fitting(project, families, count) {
   const kinds = {
     matches: ["matches"], pairs: ["matches"], map: ["table"], series: ["table", "points"],
-  }[project.kind] ?? ["points", "table", "oriented points", "segments", "matches"];
+  }[kindOf(project)] ?? ["points", "table", "oriented points", "segments", "matches"];
   return families.filter((each) => kinds.includes(each.kind)
     && (count === null || (each.columns === null ? each.least_columns <= count : each.columns === count)));
 }
@@ -101,6 +101,13 @@ async function columnCount(project) {
   const { columns } = await get(`/projects/${project.id}/columns`);
   return columns.filter((each) => ["coordinate", "target"].includes(each.role)).length;
 }
+
+// What a run takes if nothing is chosen and nothing is compared.
+const USUAL = {
+  map: "Without a choice, a surface is described by polynomials in overlapping windows.",
+  series: "Without a choice, the rows of overlapping windows of time follow a linear relation between the channels; a single channel follows straight lines.",
+  pairs: "Without a choice, pairs of images are described by fundamental matrices.",
+};
 
 function choiceCard(project, families, proposes, open) {
   const made = element("details", { class: "card" }, element("summary", {}, "Choose or combine families by hand"));
@@ -131,7 +138,7 @@ function choiceCard(project, families, proposes, open) {
       element("span", { class: "words" }, element("b", {}, spoken(each.name)), element("small", {}, `${each.sentence.replaceAll("`", "")} Rows: ${each.row}.`))));
   });
   showOptions();
-  made.append(note(proposes ? "Without a choice, families are compared and the one with the most evidence is used." : "Without a choice, the usual family of the command is used."), details, element("ul", { class: "proposals small" }, ...boxes));
+  made.append(note(proposes ? "Without a choice, families are compared and the one with the most evidence is used." : USUAL[kindOf(project)] ?? ""), details, element("ul", { class: "proposals small" }, ...boxes));
   return made;
 }
 
@@ -168,8 +175,7 @@ function codeCard(project) {
 
 export async function familyPage(context) {
   const { page, project, studio } = context;
-  const proposes = (["table", "scan", "matches"].includes(project.kind) || (project.kind === "pairs" && project.settings.pair))
-    && !Object.values(project.settings.roles ?? {}).includes("time");
+  const proposes = ["table", "scan", "matches"].includes(kindOf(project)) || (project.kind === "pairs" && project.settings.pair);
   const known = { best: null, running: null };
   const families = fitting(project, studio.about.families, await columnCount(project));
   const draw = () => {

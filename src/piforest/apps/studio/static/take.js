@@ -1,9 +1,9 @@
 // What a run leaves: files, the command and the Python that repeat it, a project file.
 
 import { element } from "../web/dom.js";
-import { get, text } from "./api.js";
+import { get, prepare, text } from "./api.js";
 import { keptThreshold, thresholdQuery } from "./current.js";
-import { card, codeBlock, field, note, select } from "./ui.js";
+import { card, codeBlock, field, note, say, select, trying } from "./ui.js";
 
 const FILES = {
   "rows.csv": "Every row with its score, verdict, structure and distance, as CSV",
@@ -24,6 +24,22 @@ const FILES = {
 };
 const CODE = { "command.sh": "The command", "script.py": "In Python" };
 
+// A file is made when it is first asked for. What goes wrong then is said here: the browser would
+// only show a download that failed.
+function fileLink(path, name) {
+  const link = element("a", { href: `/api${path}`, download: name }, name);
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    trying(async () => {
+      say(`Making ${name} …`);
+      await prepare(path);
+      say("");
+      element("a", { href: `/api${path}`, download: name }).click();
+    });
+  });
+  return link;
+}
+
 export async function takePage({ page, project, job }) {
   const runs = project.jobs.filter((each) => ["detect", "score"].includes(each.kind) && each.state === "done");
   const chosen = runs.find((each) => each.id === job) ?? runs.at(-1);
@@ -36,7 +52,7 @@ export async function takePage({ page, project, job }) {
   if (runs.length > 1) page.append(field("Of", select(runs.map((each) => [each.id, `${each.kind === "score" ? "scored file" : "run"} ${name(each)}`]), chosen.id, (id) => { location.hash = `#/p/${project.id}/take/${id}`; })));
   const query = thresholdQuery(chosen.id), result = await get(`/jobs/${chosen.id}/result`);
   const items = result.files.map((name) => element("li", {},
-    element("a", { href: `/api/jobs/${chosen.id}/files/${name}${query}`, download: name }, name),
+    fileLink(`/jobs/${chosen.id}/files/${name}${query}`, name),
     element("span", { class: "note" }, FILES[name] ?? "")));
   const kept = keptThreshold(chosen.id);
   page.append(card("Files", note(kept === null ? "At the detector’s threshold." : `At the threshold ${kept}, where the slider stands.`), element("ul", { class: "files downloads-list" }, ...items)));
