@@ -76,7 +76,8 @@ def fit_embedding(
         columns = {
             name: None if part is None else part[positions] for name, part in columns.items()
         }
-    measured = [_Rows.of(X, numbers, family, parameters, stream) for family in parameters.only]
+    with thread_limit(parameters.n_jobs):
+        measured = [_Rows.of(X, numbers, family, parameters, stream) for family in parameters.only]
     drawn, n_degenerate = _draw_models(measured, parameters, len(rows), stream, columns)
     with thread_limit(parameters.n_jobs):
         scaled = _Scaling(measured, drawn, parameters, backend, stream.child("sigma")).run(keep)

@@ -18,7 +18,7 @@ from ..bands.ladder import Ladder
 from ..models.drawing import ModelSet, joined
 from ..models.membership import sample_membership
 from ..models.refit import can_refit
-from ..models.residuals import is_built_in
+from ..families import is_built_in
 from ..protocols import Bools, Floats
 from ..structures.greedy import BandCounts, Candidate, evidence_rows, greedy, significance_limit
 from ..structures.local_models import local_models

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._kernels.moments import add_moments
-from .._threads import in_threads, n_threads
-from ..families import Frame, extent, layout_of
+from .._threads import in_parts
+from ..families import Frame, extent, is_built_in, layout_of
 from ..families.scaled import column_units
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .drawing import ModelSet
@@ -26,8 +26,9 @@ _REACH = 2.5
 # Minimal samples of this many points are large, and a fit then needs this many rows for each of
 # them. A fit to fewer is by chance near the rows that it was fitted to, but not near others.
 LARGE, ROWS_EACH = 6, 5
-# Models of a thread: sums of floats run over all rows, so threads divide the models.
-_PART = 128
+# Models of a thread: sums of floats run over all rows, so threads divide the models. As many in any
+# case for custom families, whose last bits may depend on the number.
+_PART, _FEWEST = 128, 16
 
 
 def can_refit(family: ModelFamily) -> bool:
@@ -48,20 +49,18 @@ def refit_models(
     lifted, (starts, ends) = Lifted.of(models.family, X), membership.of(X)
     S, counts = lifted.no_moments(len(models)), np.zeros(len(models), np.int64)
 
-    def add(first: int) -> None:
-        at = slice(first, first + _PART)
+    def add(at: slice) -> None:
         bounds = None if models.bounds is None else models.bounds[at]
         part = replace(models, params=models.params[at], bounds=bounds)
         for rows, R in residual_blocks(X, [part], limit[at]):
             if size >= LARGE:
                 counts[at] += np.sum(limit[at] > R, axis=0)
             add_moments(
-                R, limit[at], starts[rows], ends[rows], membership.columns, first,
+                R, limit[at], starts[rows], ends[rows], membership.columns, at.start,
                 lifted.rows[rows], S[at],
             )  # fmt: skip
 
-    parts = [(first,) for first in range(0, len(models), _PART)]
-    list(in_threads(add, parts, n_threads(), len(parts)))
+    in_parts(add, len(models), _PART, _FEWEST if is_built_in(models.family) else _PART)
     theta, valid = lifted.solved(S)
     valid &= (size < LARGE) | (counts >= ROWS_EACH * size)
     if among is not None:

@@ -26,6 +26,8 @@ __all__ = ["Structure"]
 # Points within this many half-widths belong to a structure.
 REACH = 3.0
 _MAX_STRUCTURES = 100
+# Models whose distances from all points are kept.
+_KEPT = 256
 # A search for structures keeps at most this many, those with the most evidence.
 MAX_STRUCTURES = 1000
 
@@ -60,6 +62,17 @@ class BandCounts:
         self.ladder, self.bins, self.counts, self.null_inside = table
         self.widths = self.ladder.widths
         self.lowest = self.ladder.lowest(models.family, models.params)
+        self._distances: dict[bytes, Floats] = {}
+
+    def distances(self, params: Floats) -> Floats:
+        """(n,) the distances of the points from one model (p,), which a search asks for again and
+        again."""
+        key = params.tobytes()
+        if key not in self._distances:
+            if len(self._distances) >= _KEPT:
+                self._distances.clear()
+            self._distances[key] = self.family.residuals(self.X, params[None])[:, 0]
+        return self._distances[key]
 
     def ratios(self, counts: Any, n: int) -> Floats:
         """(w, m) log-likelihood ratios for these counts of n points."""
@@ -203,14 +216,15 @@ def greedy(
 def _significant(bands: BandCounts, counts: Any, n: int, limit: float) -> Iterator[Candidate]:
     """The best model at each width, if it is significant."""
     models, ratios = bands.best(counts, n)
-    for width in np.flatnonzero(ratios > limit).tolist():
-        half_width, ratio = float(bands.widths[width]), float(ratios[width])
-        yield Candidate(bands, bands.models.params[models[width]], half_width, ratio)
+    params = bands.models.params
+    for model, half_width, ratio in zip(models.tolist(), bands.widths.tolist(), ratios.tolist()):
+        if ratio > limit:
+            yield Candidate(bands, params[model], half_width, ratio)
 
 
 def _within_reach(candidate: Candidate, active: Bools, reach: float) -> Ints:
     """The active points within `reach` half-widths of a structure."""
-    r = candidate.bands.family.residuals(candidate.bands.X, candidate.params[None])[:, 0]
+    r = candidate.bands.distances(candidate.params)
     return np.flatnonzero(active & (r <= reach * candidate.half_width))
 
 
