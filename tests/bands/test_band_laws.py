@@ -79,7 +79,7 @@ def test_bands_of_widths_that_are_nearly_half_octaves_are_those_of_comparisons(e
     R = widths[rng.integers(0, len(widths), (20, 30))]
     R *= rng.choice([1, 1 - 2e-16, 1 + 3e-16, 1 - 2 * error, 1 + 2 * error], R.shape)
     zeros, bins = np.zeros(20, np.int64), np.empty(R.shape, np.uint8)
-    compiled.band_bins(R, widths, zeros, zeros, zeros[:0], bins)
+    evidence.fill_bins(R, widths, zeros, zeros, zeros[:0], bins)
     expected = np.sum(R[:, :, None] <= widths, axis=2) - 1
     assert np.array_equal(bins, expected.astype(np.uint8))
 

@@ -31,7 +31,7 @@ EQUIVALENT = {
     "bands.MAX_WIDTHS: MAX_WIDTHS = [18 -> 19]": _MEMORY,
     "evidence._BLOCK_ENTRIES,_BLOCK_ROWS:": _BLOCKS,
     "evidence._count_bands: = max(fewest, min(most, _BLOCK_ENTRIES [// -> *]": _BLOCKS,
-    "bands._TOGETHER:": _BLOCKS,
+    "bands.TOGETHER:": _BLOCKS,
     "bands._TINY,_HUGE: _TINY, _HUGE = ([1.5 -> 1.875] * 2.0 ** (-100)": _SMALL,
     "bands._TINY,_HUGE: _TINY, _HUGE = (1.5 * [2.0 -> 2.5] ** (-100)": _SMALL,
     "bands._TINY,_HUGE: _TINY, _HUGE = (1.5 * 2.0 ** (-[100 -> 101])": _SMALL,

@@ -13,8 +13,8 @@ NO_BAND = 255
 MAX_WIDTHS = 18
 
 
-# Residuals of a row that are looked at together.
-_TOGETHER = 512
+# Residuals of a row that are looked at together, at most.
+TOGETHER = 512
 # Below and above the square of any band in units of the widest, so that no square is 0 or infinite;
 # no powers of two.
 _TINY, _HUGE = 1.5 * 2.0**-100, 1.5 * 2.0**100
@@ -25,7 +25,7 @@ _EXACT = 2.0**-47
 
 
 @jit
-def band_bins(R, widths, starts, ends, skipped, bins):
+def band_bins(R, widths, starts, ends, skipped, squares, bits, exponents, bins):
     """bins (rows, m): the narrowest of at most 18 widths that r lies within, or NO_BAND.
 
     Widths descend, so the band is the number of widths that are at least r, minus one. In row i,
@@ -33,16 +33,16 @@ def band_bins(R, widths, starts, ends, skipped, bins):
 
     If each width is the one before over sqrt(2), the band is the exponent of (r / widest)^2, in
     single precision. Where that is a power of two, so that rounding may matter, r is compared with
-    all widths, and the result is always that of comparisons.
+    all widths, and the result is always that of comparisons. Workspace of any equal length: squares
+    in single precision, bits, the same memory viewed as integers, and exponents, bytes.
     """
     by_exponent = are_half_octaves(widths)
     scale, narrowest = 1.0 / widths[0], np.uint8(widths.shape[0] - 1)
-    squares, exponents = np.empty(_TOGETHER, np.float32), np.empty(_TOGETHER, np.uint8)
-    bits = squares.view(np.uint32)
     for i in range(R.shape[0]):
-        for left in range(0, R.shape[1], _TOGETHER):
+        for left in range(0, R.shape[1], squares.shape[0]):
             # Slices, since an index that is a sum may be negative, for all the compiler knows.
-            row, out = R[i, left : left + _TOGETHER], bins[i, left : left + _TOGETHER]
+            right = left + squares.shape[0]
+            row, out = R[i, left:right], bins[i, left:right]
             lowest = np.uint32(0)
             if by_exponent:
                 for j in range(row.shape[0]):

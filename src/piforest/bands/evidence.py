@@ -185,8 +185,20 @@ def band_bins(
     starts, ends = membership.of(X)
     widest = np.full(len(models), widths[0])
     for rows, R in residual_blocks(X, [models], widest):
-        compiled.band_bins(R, widths, starts[rows], ends[rows], membership.columns, table[rows])
+        fill_bins(R, widths, starts[rows], ends[rows], membership.columns, table[rows])
     return table
+
+
+def fill_bins(
+    R: Floats, widths: Floats, starts: Ints, ends: Ints, skipped: Ints, bins: Table
+) -> None:
+    """bins (n, m): the band of each residual; NO_BAND for the models skipped[starts[i] : ends[i]]
+    in row i."""
+    squares = np.empty(compiled.TOGETHER, np.float32)
+    exponents = np.empty(compiled.TOGETHER, np.uint8)
+    compiled.band_bins(
+        R, widths, starts, ends, skipped, squares, squares.view(np.uint32), exponents, bins
+    )
 
 
 def bands_of(counts: Any, null_inside: Any, ladder: Ladder, models: ModelSet, X: Floats) -> Bands:

@@ -52,12 +52,13 @@ def refit_models(
     def add(at: slice) -> None:
         bounds = None if models.bounds is None else models.bounds[at]
         part = replace(models, params=models.params[at], bounds=bounds)
+        workspace = _workspace(len(part))
         for rows, R in residual_blocks(X, [part], limit[at]):
             if size >= LARGE:
                 counts[at] += np.sum(limit[at] > R, axis=0)
             add_moments(
                 R, limit[at], starts[rows], ends[rows], membership.columns, at.start,
-                lifted.rows[rows], S[at],
+                lifted.rows[rows], *workspace, S[at],
             )  # fmt: skip
 
     in_parts(add, len(models), _PART, _FEWEST if is_built_in(models.family) else _PART)
@@ -94,8 +95,11 @@ class Lifted(NamedTuple):
         starts and ends (n,) of the models that each row has no weight for, and these models.
         """
         S, (starts, ends, models) = self.no_moments(len(limit)), skipped
+        workspace = _workspace(len(limit))
         for rows, R in blocks:
-            add_moments(R, limit, starts[rows], ends[rows], models, 0, self.rows[rows], S)
+            add_moments(
+                R, limit, starts[rows], ends[rows], models, 0, self.rows[rows], *workspace, S
+            )
         return self.solved(S)
 
     def no_moments(self, m: int) -> Floats:
@@ -108,6 +112,12 @@ class Lifted(NamedTuple):
         with np.errstate(all="ignore"):
             params, valid = self.family.refit(S, self.frame)
         return params, valid & np.isfinite(params).all(axis=1)
+
+
+def _workspace(m: int) -> tuple[Any, Any, Ints]:
+    """Of `add_moments` for m models."""
+    near = np.zeros(-(-m // 8) * 8, np.uint8)
+    return near, near.view(np.uint64), np.empty(m + 8, np.int64)
 
 
 def normalisation(family: ModelFamily, X: Floats) -> Frame:

@@ -9,10 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels import bands as compiled
 from .._kernels.bands import NO_BAND
 from .._random import Stream
-from ..bands.evidence import BandTable, count_bins, least_ratio, null_within, within
+from ..bands.evidence import (
+    BandTable,
+    count_bins,
+    fill_bins,
+    least_ratio,
+    null_within,
+    within,
+)
 from ..bands.ladder import is_noisy
 from ..families import layout_of, marginal_rows
 from ..models.drawing import ModelSet
@@ -137,7 +143,7 @@ class BandCounts:
         """(w, m) the number of rows within each half-width of models (m, p)."""
         R = np.ascontiguousarray(self.family.residuals(X, params), np.float64)
         bins, none = np.empty(R.shape, np.uint8), np.zeros(len(R), np.int64)
-        compiled.band_bins(R, self.widths, none, none, none[:0], bins)
+        fill_bins(R, self.widths, none, none, none[:0], bins)
         counts = np.zeros((len(self.widths), len(params)), np.int32)
         count_bins(bins, np.arange(len(R)), 1, counts)
         return within(counts)
