@@ -75,7 +75,7 @@ def choose(stream: Stream, n: int, size: int) -> NDArray[np.int64]:
     if len(rows) < size:
         rows, hashes = _below_bound(stream.key, n, np.uint64(2**64 - 1))
     # Different rows have different hashes.
-    return rows[hashes <= np.partition(hashes, size - 1)[size - 1]]
+    return np.asarray(rows[hashes <= np.partition(hashes, size - 1)[size - 1]])
 
 
 def _first_drawn(key: int, n: int, size: int) -> NDArray[np.int64]:
@@ -147,11 +147,11 @@ class Stream:
 
     def child(self, *path: int | str) -> Stream:
         """The stream of a name, a number, or a path of several."""
-        key = self.key
+        key = int(self.key)
         for step in path:
             if isinstance(step, str):
                 step = int.from_bytes(hashlib.blake2b(step.encode(), digest_size=8).digest(), "big")
-            key = _mix_numbers(key, step % 2**64)
+            key = _mix_numbers(key, int(step))
         return Stream(key)
 
     def generator(self) -> np.random.Generator:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
@@ -56,6 +56,18 @@ def at_once(*functions: Callable[[], Any]) -> list[Any]:
     """The results of functions that run at once in the threads of `thread_limit`. Those that they
     start use one thread."""
     return list(in_threads(_call, [(each,) for each in functions], n_threads(), len(functions)))
+
+
+@contextmanager
+def beside(function: Callable[[], _T]) -> Iterator[Callable[[], _T]]:
+    """Run a function beside the block, which gets its result by a call. With one thread it runs
+    when the result is asked for."""
+    if n_threads() <= 1:
+        yield function
+        return
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(copy_context().run, function)
+        yield result.result
 
 
 def _call(function: Callable[[], Any]) -> Any:

@@ -12,6 +12,7 @@ from piforest._kernels.bands import NO_BAND
 from piforest._random import Stream
 from piforest.bands.evidence import (
     Bands,
+    count_bands,
     count_bins,
     fill_bins,
     full_band_table,
@@ -168,6 +169,10 @@ def test_bands_equal_the_naive_ones(name):
     threads, no_table = measure_bands(X, models, membership, ladder, n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
     assert no_table is None
+    for n in (20, len(models)):
+        first = count_bands(X, models.take(np.arange(n)), ladder)
+        joined, _ = measure_bands(X, models, membership, ladder, first=first)
+        assert np.array_equal(joined.gain, found.gain)
     full = full_band_table(X, models, membership, ladder)
     assert np.array_equal(table.bins, full.bins)
     assert np.array_equal(table.counts, full.counts)

@@ -14,7 +14,7 @@ def add_moments(R, limit, starts, ends, skipped, first, Z, near, words, columns,
     The weight is Tukey's biweight, (1 - (r / limit)^2)^2. The models are those from number `first`
     on; in row i, the models skipped[starts[i] : ends[i]] are left out. Rows are added in order, so
     that the sums do not depend on anything else. O(rows m + entries L^2), the rows m by vectors and
-    without branches. Workspace: near, zeroed bytes, m padded to a multiple of eight; words, the same
+    without branches. Workspace: near, zeroed bytes, m padded to a multiple of eight; words, its
     memory viewed as 64-bit integers; columns (m + 8,).
     """
     m = R.shape[1]

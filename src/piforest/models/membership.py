@@ -46,22 +46,26 @@ class SampleMembership:
 
 # The index of the models with these samples, as long as the samples are in use: a fit measures the
 # models of the same samples again and again.
-_kept: dict[int, tuple[tuple[Any, ...], SampleMembership]] = {}
+_kept: dict[int, tuple[list[Any], SampleMembership]] = {}
 
 
 def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     """The index of all models; those of several families are numbered consecutively."""
     if len(models) > 1:
         return _index_of(models)
-    key, of = id(models[0].samples), (models[0].samples, models[0].points, models[0].excludes_sample)
-    known = _kept.get(key)
-    if known is not None and all(ref() is each for ref, each in zip(known[0], of)):
+    of = [models[0].samples, models[0].points, models[0].excludes_sample]
+    key, known = id(of[0]), _kept.get(id(of[0]))
+    if known is not None and all(_is_same(*each) for each in zip(known[0], of)):
         return known[1]
     made = _index_of(models)
     refs = [ref(of[0], lambda _: _kept.pop(key, None)), ref(of[1])]
-    refs.append((lambda: None) if of[2] is None else ref(of[2]))
-    _kept[key] = tuple(refs), made
+    _kept[key] = [*refs, None if of[2] is None else ref(of[2])], made
     return made
+
+
+def _is_same(known: Any, array: Any) -> bool:
+    """Whether a weak reference, or None, is of the array, or of None."""
+    return array is None if known is None else array is not None and known() is array
 
 
 def _index_of(models: Sequence[ModelSet]) -> SampleMembership:

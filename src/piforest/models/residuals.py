@@ -11,7 +11,7 @@ from .._kernels.preferences import exclude_outside
 from .._validation import check_distances, check_shape
 from ..families import is_built_in
 from ..families.scaled import coordinates_to, residuals_to
-from ..protocols import Floats, ModelFamily
+from ..protocols import Floats
 from .drawing import ModelSet
 
 # The size of a block's table: small enough for the cache, large enough that threads seldom wait
@@ -88,7 +88,9 @@ def _distances(models: ModelSet, d: int) -> Callable[[Floats], Floats]:
 
     def checked(block: Floats) -> Floats:
         R = family.residuals(block, models.params)
-        R = check_shape(source, R, (len(block), len(models))).astype(np.float64, order="C", copy=False)
+        R = check_shape(source, R, (len(block), len(models))).astype(
+            np.float64, order="C", copy=False
+        )
         check_distances(source, R)
         return np.array(R)
 
