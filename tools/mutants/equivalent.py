@@ -45,7 +45,7 @@ EQUIVALENT = {
     "bands.band_bins: lowest = mantissa if mantissa [< -> <=] lowest else lowest": _TIES,
     "bands.band_bins: out[j] = band if band [< -> <=] narrowest else other": _TIES,
     "bands.log_tables: logs[k] = math.log(k) if k > [0 -> 1]": "the logarithm of 1 is 0",
-    "bands.best_ratios: k [> -> >=] expected": "the ratio is 0 there",
+    "bands._compare: k [> -> >=] expected": "the ratio is 0 there",
     "bands.log_ratios: out[w, j] = ratio if k [> -> >=] expected": "the ratio is 0 there",
     "file_checks.check_soft: range([0 -> 1]": "the other rows have the distances to the first",
     "flat._ROWS_TOGETHER:": _BLOCKS,

@@ -155,21 +155,63 @@ def log_ratios(inside, shares, min_expected, logs, expected_logs, out):
 
 
 @jit
-def best_ratios(counts, shares, min_expected, logs, expected_logs, best, ratios):
+def best_ratios(
+    counts, shares, min_expected, logs, expected_logs, widest, inside, fewest, best, ratios
+):
     """best, ratios (w,): the first model with the largest of the `log_ratios` at each width, and
-    that ratio; 0 if none is positive. counts (w, m): the number of points in each band alone."""
-    n_widths = counts.shape[0]
+    that ratio; 0 if none is positive. counts (w, m): the number of points in each band alone.
+
+    Of k points in a band, the ratio is largest if the widest band has no others, and then it
+    increases with k: bands with fewer points than `fewest` cannot exceed the best one so far, and
+    are passed over by vectors. Workspace: widest and inside, of any equal length, and fewest (w,).
+    """
+    n_widths, together = counts.shape[0], widest.shape[0]
     for w in range(n_widths):
-        best[w], ratios[w] = 0, 0.0
-    for j in range(counts.shape[1]):
-        widest = np.uint64(0)
+        # In the widest band, no more points are found than expected.
+        best[w], ratios[w], fewest[w] = 0, 0.0, 1 if shares[w] < 1.0 else logs.shape[0]
+    for left in range(0, counts.shape[1], together):
+        some = counts[:, left : left + together]
+        for j in range(some.shape[1]):
+            widest[j] = some[0, j]
+        for w in range(1, n_widths):
+            row = some[w]
+            for j in range(row.shape[0]):
+                widest[j] += row[j]
+        for j in range(some.shape[1]):
+            inside[j] = widest[j]
         for w in range(n_widths):
-            widest += np.uint64(counts[w, j])
-        k = widest
-        for w in range(n_widths):
-            expected = float(widest) * shares[w] + min_expected
-            if k > expected:
-                ratio = k * (logs[k] - expected_logs[w, widest]) - (k - expected)
-                if ratio > ratios[w]:
-                    best[w], ratios[w] = j, ratio
-            k -= np.uint64(counts[w, j])
+            row, least, above = some[w], fewest[w], 0
+            for j in range(row.shape[0]):
+                above += inside[j] >= least
+            if above > 0:
+                _compare(
+                    inside, widest, row.shape[0], left, shares[w], min_expected, logs,
+                    expected_logs[w], w, fewest, best, ratios,
+                )  # fmt: skip
+            for j in range(row.shape[0]):
+                inside[j] -= row[j]
+
+
+@inlined
+def _compare(
+    inside, widest, n, left, share, min_expected, logs, expected_logs, w, fewest, best, ratios
+):  # fmt: skip
+    """Compare the ratios of the first n of these models at one width with the best one so far."""
+    for j in range(n):
+        if inside[j] < fewest[w]:
+            continue
+        k = np.uint64(inside[j])
+        every = np.uint64(widest[j])
+        expected = float(every) * share + min_expected
+        if k > expected:
+            ratio = k * (logs[k] - expected_logs[every]) - (k - expected)
+            if ratio > ratios[w]:
+                best[w], ratios[w] = left + j, ratio
+                # Below, with a margin for rounding.
+                few = np.uint64(fewest[w])
+                while few < k and (
+                    few * (logs[few] - expected_logs[few]) - few * (1.0 - share) + min_expected
+                    < ratio * (1.0 - 1e-9)
+                ):
+                    few += np.uint64(1)
+                fewest[w] = few
