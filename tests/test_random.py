@@ -19,6 +19,18 @@ def test_compiled_and_numpy_mix_agree(key, value):
     assert compiled.mix(np.uint64(key), np.uint64(value)) == _random.mix(key, value)
 
 
+@given(bits, bits)
+def test_streams_of_numbers_are_those_of_mix(key, value):
+    assert Stream(key).child(value).key == int(_random.mix(key, value))
+
+
+@pytest.mark.parametrize(("n", "size"), [(40, 13), (50_000, 4096), (60_000, 50_000)])
+def test_chosen_rows_have_the_smallest_hashes(n, size):
+    hashes = _random.mix(11, np.arange(n))
+    expected = np.sort(np.argsort(hashes)[:size])
+    assert np.array_equal(_random.choose(Stream(11), n, size), expected)
+
+
 @given(bits, st.integers(1, 2**40))
 def test_compiled_and_numpy_below_agree_and_stay_below_n(bits, n):
     value = int(_random.below(bits, n))

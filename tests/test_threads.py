@@ -8,7 +8,15 @@ import time
 
 import pytest
 
-from piforest._threads import in_threads, one_ahead
+from piforest._threads import (
+    at_once,
+    beside,
+    in_parts,
+    in_threads,
+    n_threads,
+    one_ahead,
+    thread_limit,
+)
 
 
 def test_values_come_in_order_and_are_computed_in_another_thread():
@@ -108,6 +116,36 @@ def test_a_forked_process_has_threads_of_its_own():
     if child == 0:
         os._exit(0 if list(in_threads(abs, numbers, 2, 8)) == list(range(8)) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+@pytest.mark.parametrize(("n", "most", "fewest"), [(0, 8, 2), (1, 8, 2), (40, 8, 2), (40, 64, 3)])
+def test_parts_are_every_item_once_and_not_too_large(n_jobs, n, most, fewest):
+    parts = []
+    with thread_limit(n_jobs):
+        in_parts(parts.append, n, most, fewest)
+    assert sorted(k for part in parts for k in range(n)[part]) == list(range(n))
+    assert all(part.stop - part.start <= most for part in parts)
+    if n_jobs > 1 and fewest * 2 * n_jobs <= n:
+        assert len(parts) >= 2 * n_jobs
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_functions_at_once_and_beside_return_what_they_would_alone(n_jobs):
+    with thread_limit(n_jobs):
+        assert at_once(lambda: 1, lambda: 2, lambda: 3) == [1, 2, 3]
+        with beside(n_threads) as result:
+            pass
+        assert result() == n_threads()
+
+
+def test_an_error_beside_is_raised_with_the_result():
+    def fails():
+        raise ValueError("beside")
+
+    for n_jobs in (1, 2):
+        with thread_limit(n_jobs), beside(fails) as result, pytest.raises(ValueError, match="bes"):
+            result()
 
 
 def _ident():

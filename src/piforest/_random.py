@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import numbers
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 M1 = np.uint64(0xBF58476D1CE4E5B9)
 M2 = np.uint64(0x94D049BB133111EB)
+_MASK = 2**64 - 1
 
 # If there are more training rows, a random subset of this size represents them.
 SUBSET = 50_000
 
-_CHUNK = 16_384
+_CHUNK = 8192
 # From this ratio n / size on, drawing row numbers is faster than hashing all rows.
 _SPARSE_RATIO = 8
 
@@ -31,10 +33,23 @@ def mix(key: Any, value: Any) -> NDArray[np.uint64]:
     key = np.asarray(key, dtype=np.uint64)
     value = np.asarray(value, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        z = key + (value + np.uint64(1)) * GOLDEN
-        z = (z ^ (z >> np.uint64(30))) * M1
-        z = (z ^ (z >> np.uint64(27))) * M2
-        return np.asarray(z ^ (z >> np.uint64(31)))
+        z = np.asarray(key + (value + np.uint64(1)) * GOLDEN)
+        # In place: arrays of chunks stay in the cache.
+        shifted = np.empty_like(z)
+        for shift, factor in ((30, M1), (27, M2), (31, None)):
+            np.right_shift(z, np.uint64(shift), out=shifted)
+            np.bitwise_xor(z, shifted, out=z)
+            if factor is not None:
+                np.multiply(z, factor, out=z)
+        return z
+
+
+def _mix_numbers(key: int, value: int) -> int:
+    """`mix` of two integers of at most 64 bits: a call of NumPy takes ten times as long."""
+    z = (key + (value + 1) * int(GOLDEN)) & _MASK
+    z = ((z ^ (z >> 30)) * int(M1)) & _MASK
+    z = ((z ^ (z >> 27)) * int(M2)) & _MASK
+    return z ^ (z >> 31)
 
 
 def below(bits: Any, n: Any) -> NDArray[np.int64]:
@@ -59,7 +74,8 @@ def choose(stream: Stream, n: int, size: int) -> NDArray[np.int64]:
     rows, hashes = _below_bound(stream.key, n, np.uint64(bound * (2**64 - 2**11)))
     if len(rows) < size:
         rows, hashes = _below_bound(stream.key, n, np.uint64(2**64 - 1))
-    return np.sort(rows[np.argpartition(hashes, size - 1)[:size]])
+    # Different rows have different hashes.
+    return np.asarray(rows[hashes <= np.partition(hashes, size - 1)[size - 1]])
 
 
 def _first_drawn(key: int, n: int, size: int) -> NDArray[np.int64]:
@@ -89,7 +105,15 @@ def _below_bound(
 
 def subset(stream: Stream, n: int) -> NDArray[np.int64]:
     """The rows that represent all n rows, ascending: all up to 50,000, else a random 50,000."""
-    return choose(stream.child("subset"), n, SUBSET)
+    return np.arange(n) if n <= SUBSET else _kept_subset(stream.child("subset"), n)
+
+
+@lru_cache(maxsize=1)
+def _kept_subset(stream: Stream, n: int) -> NDArray[np.int64]:
+    """The random rows of a fit, which asks for them three times."""
+    rows = choose(stream, n, SUBSET)
+    rows.setflags(write=False)
+    return rows
 
 
 @dataclass(frozen=True)
@@ -123,11 +147,11 @@ class Stream:
 
     def child(self, *path: int | str) -> Stream:
         """The stream of a name, a number, or a path of several."""
-        key = self.key
+        key = int(self.key)
         for step in path:
             if isinstance(step, str):
                 step = int.from_bytes(hashlib.blake2b(step.encode(), digest_size=8).digest(), "big")
-            key = int(mix(key, step))
+            key = _mix_numbers(key, int(step))
         return Stream(key)
 
     def generator(self) -> np.random.Generator:

@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
+from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -42,6 +43,37 @@ def n_threads() -> int:
     return int(effective_n_jobs(_n_jobs.get()))
 
 
+def in_parts(function: Callable[[slice], Any], n: int, most: int, fewest: int) -> None:
+    """function(part) for slices of n items, of at most `most`, in the threads of `thread_limit`:
+    two slices for each, of at least `fewest`."""
+    threads = n_threads()
+    size = most if threads == 1 else min(most, max(fewest, -(-n // (2 * threads))))
+    parts = [(slice(start, start + size),) for start in range(0, n, size)]
+    list(in_threads(function, parts, threads, len(parts)))
+
+
+def at_once(*functions: Callable[[], Any]) -> list[Any]:
+    """The results of functions that run at once in the threads of `thread_limit`. Those that they
+    start use one thread."""
+    return list(in_threads(_call, [(each,) for each in functions], n_threads(), len(functions)))
+
+
+@contextmanager
+def beside(function: Callable[[], _T]) -> Iterator[Callable[[], _T]]:
+    """Run a function beside the block, which gets its result by a call. With one thread it runs
+    when the result is asked for."""
+    if n_threads() <= 1:
+        yield function
+        return
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(copy_context().run, function)
+        yield result.result
+
+
+def _call(function: Callable[[], Any]) -> Any:
+    return function()
+
+
 def in_threads(
     function: Callable[..., Any],
     arguments: Iterable[tuple[Any, ...]],
@@ -54,12 +86,17 @@ def in_threads(
     used, because its thread pool takes ten milliseconds to stop; but its configuration applies.
     """
     threads = min(int(effective_n_jobs(n_jobs)), total)
-    # Counting the cores reads files.
-    threads = min(threads, cpu_count()) if threads > 1 else threads
+    threads = min(threads, _cores()) if threads > 1 else threads
     if threads <= 1:
         return (function(*each) for each in arguments)
     chunk_size = max(1, min(16, total // (_CHUNKS_PER_THREAD * threads)))
     return _in_order(function, iter(arguments), threads, chunk_size)
+
+
+@cache
+def _cores() -> int:
+    """Counting the cores reads files, which takes as long as a small stage of a fit."""
+    return int(cpu_count())
 
 
 def _in_order(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +19,11 @@ from scipy.sparse import csr_array
 
 from ._kernels.selection import add_products, merge_models, name_models
 from ._rows import UNIT, SparseRows
-from ._threads import in_threads, n_threads
+from ._threads import in_parts, in_threads, n_threads
+from .families import is_built_in
 from .models.drawing import ModelSet
 from .models.membership import SampleMembership
-from .models.residuals import is_built_in, residual_blocks
+from .models.residuals import residual_blocks
 from .preferences import Gaussian, Preferences
 from .protocols import Floats, Ints
 
@@ -33,6 +35,8 @@ _STEPS = 15
 _COMPARED_ROWS, _MIN_COMPARED, _PRODUCTS = 2048, 512, 2**32
 # Products of sparse rows are slower than those of a dense matrix by this factor.
 _DENSE = 24
+# Rows of a thread that multiplies them, at least.
+_ROWS_EACH = 256
 # Rows of a thread, and models that they are compared with at once.
 _BLOCK, _CHUNK = 256, 1024
 
@@ -125,11 +129,24 @@ def _products(rows: SparseRows) -> NDArray[np.float32]:
     m = rows.n_columns
     steps = np.rint(rows.data / UNIT * _STEPS).astype(np.float32)
     if _DENSE * np.sum(rows.counts**2) < len(rows) * m * m:
-        products = np.zeros((m, m), np.float32)
-        add_products(rows.indptr, rows.indices, steps, products)
-        return products
+        return _sparse_products(rows, steps)
     P = csr_array((steps, rows.indices.astype(np.int32), rows.indptr), (len(rows), m)).toarray()
     return np.asarray(P.T @ P)
+
+
+def _sparse_products(rows: SparseRows, steps: NDArray[np.float32]) -> NDArray[np.float32]:
+    products = np.zeros((rows.n_columns, rows.n_columns), np.float32)
+
+    def add(part: slice) -> None:
+        own = products if part.stop - part.start >= len(rows) else np.zeros_like(products)
+        add_products(rows.indptr[part.start : part.stop + 1], rows.indices, steps, own)
+        if own is not products:
+            with lock:
+                np.add(products, own, out=products)
+
+    lock = Lock()
+    in_parts(add, len(rows), len(rows), _ROWS_EACH)
+    return products
 
 
 def merged_weights(weight: Floats, counts: Ints, representative: Ints) -> Floats:

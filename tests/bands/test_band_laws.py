@@ -26,7 +26,13 @@ from piforest.bands.evidence import (
     strongly_disagrees,
     within,
 )
-from piforest.bands.ladder import WIDE_WIDTHS, WIDTHS, Ladder, narrow_grid
+from piforest.bands.ladder import (
+    WIDE_WIDTHS,
+    WIDTHS,
+    Ladder,
+    log_likelihood_ratios,
+    narrow_grid,
+)
 from piforest.families import extent, get_family
 from piforest.models.bounds import CELLS, Bounds
 from piforest.models.drawing import draw_models
@@ -79,7 +85,7 @@ def test_bands_of_widths_that_are_nearly_half_octaves_are_those_of_comparisons(e
     R = widths[rng.integers(0, len(widths), (20, 30))]
     R *= rng.choice([1, 1 - 2e-16, 1 + 3e-16, 1 - 2 * error, 1 + 2 * error], R.shape)
     zeros, bins = np.zeros(20, np.int64), np.empty(R.shape, np.uint8)
-    compiled.band_bins(R, widths, zeros, zeros, zeros[:0], bins)
+    evidence.fill_bins(R, widths, zeros, zeros, zeros[:0], bins)
     expected = np.sum(R[:, :, None] <= widths, axis=2) - 1
     assert np.array_equal(bins, expected.astype(np.uint8))
 
@@ -139,13 +145,31 @@ def test_ratios_and_the_best_of_each_width_are_those_of_the_formula():
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     assert (found[:, [0, 8]] == 0).all()
     best, ratios = np.full(4, -1), np.full(4, np.nan)
-    compiled.best_ratios(counts, shares, lowest, logs, expected_logs, best, ratios)
+    for together in (1, 2, 9, 20):
+        workspace = *np.empty((2, together), np.int32), np.empty(4, np.int64)
+        compiled.best_ratios(counts, shares, lowest, logs, expected_logs, *workspace, best, ratios)
+        assert ratios.tolist() == found.max(axis=1).tolist()
     assert best.tolist() == expected.argmax(axis=1).tolist()
     np.testing.assert_allclose(ratios, expected.max(axis=1), rtol=1e-12, atol=1e-12)
     assert 7 not in best
-    compiled.best_ratios(counts[:, :1], shares, lowest, logs, expected_logs, best, ratios)
+    some = np.ascontiguousarray(counts[:, :1])
+    compiled.best_ratios(some, shares, lowest, logs, expected_logs, *workspace, best, ratios)
     assert best.tolist() == [0] * 4
     assert ratios.tolist() == [0] * 4
+
+
+@pytest.mark.parametrize("codimension", [1, 2])
+def test_the_best_of_many_models_is_that_of_all_ratios(codimension):
+    """Bands with few points are passed over; ties, and the same numbers in another order."""
+    rng = np.random.default_rng(codimension)
+    for scale in (0.05, 1.0, 30.0):
+        counts = rng.poisson(scale * rng.exponential(size=(15, 1)), (15, 1500)).astype(np.int32)
+        counts[:, 700:1400] = counts[:, rng.integers(0, 700, 700)]
+        n = int(counts.sum(axis=0).max())
+        best, ratios = Ladder(narrow_grid(LINE, np.eye(3, 2))).best(counts, codimension, n)
+        expected = log_likelihood_ratios(within(counts), codimension)
+        assert ratios.tolist() == expected.max(axis=1).tolist()
+        assert best.tolist() == expected.argmax(axis=1).tolist()
 
 
 def test_bands_are_counted_in_blocks_of_rows_and_kept_if_asked_for():

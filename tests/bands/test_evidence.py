@@ -8,11 +8,13 @@ import pytest
 import naive
 import piforest
 from piforest import PreferenceIsolationForest
-from piforest._kernels.bands import NO_BAND, band_bins
+from piforest._kernels.bands import NO_BAND
 from piforest._random import Stream
 from piforest.bands.evidence import (
     Bands,
+    count_bands,
     count_bins,
+    fill_bins,
     full_band_table,
     kernel_scales,
     least_ratio,
@@ -48,7 +50,7 @@ def test_bands_are_the_narrowest_widths_that_contain_a_residual():
     bins, starts = np.empty(R.shape, np.uint8), np.zeros(50, np.int64)
     ends = starts.copy()
     ends[5] = 2
-    band_bins(R, WIDTHS, starts, ends, np.array([1, 4]), bins)
+    fill_bins(R, WIDTHS, starts, ends, np.array([1, 4]), bins)
     for i, j in np.ndindex(*R.shape):
         bands = [b for b, w in enumerate(WIDTHS) if R[i, j] <= w]
         skipped = i == 5 and j in (1, 4)
@@ -75,7 +77,7 @@ def test_bands_are_those_of_comparisons_to_the_last_bit(size, octaves):
     R[rng.random(at.shape) < 0.01] = np.nan
     zeros, bins = np.zeros(40, np.int64), np.empty(R.shape, np.uint8)
     for some in (R, np.array(R[:, :5]), size * rng.exponential(size=(40, 600))):
-        band_bins(some, widths, zeros, zeros, zeros[:0], bins[:, : some.shape[1]])
+        fill_bins(some, widths, zeros, zeros, zeros[:0], bins[:, : some.shape[1]])
         expected = np.sum(some[:, :, None] <= widths, axis=2) - 1
         assert np.array_equal(bins[:, : some.shape[1]], expected.astype(np.uint8))
 
@@ -167,6 +169,10 @@ def test_bands_equal_the_naive_ones(name):
     threads, no_table = measure_bands(X, models, membership, ladder, n_jobs=2)
     assert np.array_equal(threads.gain, found.gain)
     assert no_table is None
+    for n in (20, len(models)):
+        first = count_bands(X, models.take(np.arange(n)), ladder)
+        joined, _ = measure_bands(X, models, membership, ladder, first=first)
+        assert np.array_equal(joined.gain, found.gain)
     full = full_band_table(X, models, membership, ladder)
     assert np.array_equal(table.bins, full.bins)
     assert np.array_equal(table.counts, full.counts)

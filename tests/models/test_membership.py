@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from piforest._kernels.preferences import find_contents
 from piforest._random import Stream
 from piforest.families import get_family
+from piforest.models import membership
 from piforest.models.drawing import ModelSet, draw_models
 from piforest.models.membership import (
     _bits,
@@ -39,6 +42,27 @@ def test_the_models_of_a_row_are_those_whose_samples_contain_an_equal_row(d):
             expected += [offset + j for j in np.flatnonzero(contains)]
             offset += len(part)
         assert sorted(set(membership.columns[start:end].tolist())) == expected
+
+
+def test_an_index_is_kept_as_long_as_its_samples():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    models, _ = draw_models(X, get_family("line"), get_sampler("mixed"), 40, Stream(0))
+    index = sample_membership([models])
+    assert sample_membership([models.with_weights(2 * models.weight)]) is index
+    some = replace(models, excludes_sample=np.arange(40) < 10)
+    assert len(sample_membership([some]).columns) == 20
+    del some
+    assert len(sample_membership([models]).columns) == 80
+    moved = replace(models, points=models.points + 1)
+    assert np.array_equal(
+        np.sort(sample_membership([moved]).points, axis=0), np.sort(index.points + 1, axis=0)
+    )
+    del index
+    key = id(models.samples)
+    assert key in membership._kept
+    del models, moved
+    gc.collect()
+    assert key not in membership._kept
 
 
 def test_rows_with_equal_hashes_but_other_contents_are_not_equal():

@@ -81,12 +81,27 @@ def test_a_candidate_is_a_structure_without_members():
     assert len(structure.members) == 0
 
 
+def at_points(X):
+    """Bands of lines of which only the distances are asked for."""
+    return SimpleNamespace(distances=lambda params: LINE.residuals(X, params[None])[:, 0])
+
+
 def test_points_within_reach_are_those_that_are_active():
     X = np.array([[0.0, 0.0], [0.0, 1.5], [0.0, np.nextafter(1.5, 2)], [0.0, -1.5], [0.0, 0.1]])
-    candidate = Candidate(SimpleNamespace(family=LINE, X=X), np.array([0.0, 0, 1, 0]), 0.5, 1.0)
+    candidate = Candidate(at_points(X), np.array([0.0, 0, 1, 0]), 0.5, 1.0)
     active = np.array([True, True, True, True, False])
     assert selection._within_reach(candidate, active, 3.0).tolist() == [0, 1, 3]
     assert selection._within_reach(candidate, active, 1.0).tolist() == [0]
+
+
+def test_distances_are_kept_and_forgotten(monkeypatch):
+    X = np.array([[0.0, 0.0], [0.0, 1.5], [2.0, 0.5]])
+    bands = lines_at([0.0, 0.5], X)
+    monkeypatch.setattr(selection, "_KEPT", 1)
+    for params in bands.models.params[[0, 1, 0]]:
+        expected = LINE.residuals(X, params[None])[:, 0]
+        assert np.array_equal(bands.distances(params), expected)
+        assert bands.distances(params) is bands.distances(params.copy())
 
 
 def test_the_nearest_structure_is_at_most_three_half_widths_away():
@@ -285,8 +300,7 @@ class TestBonus:
     """The first four of eight points, seven of which are active, belong to the candidate. What is
     left has a model with a ratio of 9 at width 2 of 4."""
 
-    candidate = Candidate(SimpleNamespace(family=LINE, X=Known([0], [0], [0]).X),
-                          np.array([0.0, 0, 1, 0]), 1.0, 5.0)  # fmt: skip
+    candidate = Candidate(at_points(Known([0], [0], [0]).X), np.array([0.0, 0, 1, 0]), 1.0, 5.0)
 
     def bonus(self, bins, limit=4.0, ratios=(1.0, 3.0, 9.0, 2.0), other=8.0):
         table = np.full((8, 3), NO_BAND)
@@ -316,7 +330,7 @@ class TestBonus:
     def test_three_fifths_of_the_points_are_most(self):
         bands = Known([0, 0, 0], [1.0, 3.0, 9.0], [[2], [2], [2], [0], [NO_BAND]])
         bands.without = lambda counts, rows: counts
-        candidate = self.candidate._replace(bands=SimpleNamespace(family=LINE, X=np.zeros((5, 2))))
+        candidate = self.candidate._replace(bands=at_points(np.zeros((5, 2))))
         active = np.ones(5, bool)
         assert selection._bonus([bands], [0], active, candidate, 3.0, 4.0) == 0.0
 

@@ -13,8 +13,8 @@ NO_BAND = 255
 MAX_WIDTHS = 18
 
 
-# Residuals of a row that are looked at together.
-_TOGETHER = 512
+# Residuals of a row that are looked at together, at most.
+TOGETHER = 512
 # Below and above the square of any band in units of the widest, so that no square is 0 or infinite;
 # no powers of two.
 _TINY, _HUGE = 1.5 * 2.0**-100, 1.5 * 2.0**100
@@ -25,7 +25,7 @@ _EXACT = 2.0**-47
 
 
 @jit
-def band_bins(R, widths, starts, ends, skipped, bins):
+def band_bins(R, widths, starts, ends, skipped, squares, bits, exponents, bins):
     """bins (rows, m): the narrowest of at most 18 widths that r lies within, or NO_BAND.
 
     Widths descend, so the band is the number of widths that are at least r, minus one. In row i,
@@ -33,16 +33,16 @@ def band_bins(R, widths, starts, ends, skipped, bins):
 
     If each width is the one before over sqrt(2), the band is the exponent of (r / widest)^2, in
     single precision. Where that is a power of two, so that rounding may matter, r is compared with
-    all widths, and the result is always that of comparisons.
+    all widths, and the result is always that of comparisons. Workspace of any equal length: squares
+    in single precision, bits, the same memory viewed as integers, and exponents, bytes.
     """
     by_exponent = are_half_octaves(widths)
     scale, narrowest = 1.0 / widths[0], np.uint8(widths.shape[0] - 1)
-    squares, exponents = np.empty(_TOGETHER, np.float32), np.empty(_TOGETHER, np.uint8)
-    bits = squares.view(np.uint32)
     for i in range(R.shape[0]):
-        for left in range(0, R.shape[1], _TOGETHER):
+        for left in range(0, R.shape[1], squares.shape[0]):
             # Slices, since an index that is a sum may be negative, for all the compiler knows.
-            row, out = R[i, left : left + _TOGETHER], bins[i, left : left + _TOGETHER]
+            right = left + squares.shape[0]
+            row, out = R[i, left:right], bins[i, left:right]
             lowest = np.uint32(0)
             if by_exponent:
                 for j in range(row.shape[0]):
@@ -155,21 +155,63 @@ def log_ratios(inside, shares, min_expected, logs, expected_logs, out):
 
 
 @jit
-def best_ratios(counts, shares, min_expected, logs, expected_logs, best, ratios):
+def best_ratios(
+    counts, shares, min_expected, logs, expected_logs, widest, inside, fewest, best, ratios
+):
     """best, ratios (w,): the first model with the largest of the `log_ratios` at each width, and
-    that ratio; 0 if none is positive. counts (w, m): the number of points in each band alone."""
-    n_widths = counts.shape[0]
+    that ratio; 0 if none is positive. counts (w, m): the number of points in each band alone.
+
+    Of k points in a band, the ratio is largest if the widest band has no others, and then it
+    increases with k: bands with fewer points than `fewest` cannot exceed the best one so far, and
+    are passed over by vectors. Workspace: widest and inside, of any equal length, and fewest (w,).
+    """
+    n_widths, together = counts.shape[0], widest.shape[0]
     for w in range(n_widths):
-        best[w], ratios[w] = 0, 0.0
-    for j in range(counts.shape[1]):
-        widest = np.uint64(0)
+        # In the widest band, no more points are found than expected.
+        best[w], ratios[w], fewest[w] = 0, 0.0, 1 if shares[w] < 1.0 else logs.shape[0]
+    for left in range(0, counts.shape[1], together):
+        some = counts[:, left : left + together]
+        for j in range(some.shape[1]):
+            widest[j] = some[0, j]
+        for w in range(1, n_widths):
+            row = some[w]
+            for j in range(row.shape[0]):
+                widest[j] += row[j]
+        for j in range(some.shape[1]):
+            inside[j] = widest[j]
         for w in range(n_widths):
-            widest += np.uint64(counts[w, j])
-        k = widest
-        for w in range(n_widths):
-            expected = float(widest) * shares[w] + min_expected
-            if k > expected:
-                ratio = k * (logs[k] - expected_logs[w, widest]) - (k - expected)
-                if ratio > ratios[w]:
-                    best[w], ratios[w] = j, ratio
-            k -= np.uint64(counts[w, j])
+            row, least, above = some[w], fewest[w], 0
+            for j in range(row.shape[0]):
+                above += inside[j] >= least
+            if above > 0:
+                _compare(
+                    inside, widest, row.shape[0], left, shares[w], min_expected, logs,
+                    expected_logs[w], w, fewest, best, ratios,
+                )  # fmt: skip
+            for j in range(row.shape[0]):
+                inside[j] -= row[j]
+
+
+@inlined
+def _compare(
+    inside, widest, n, left, share, min_expected, logs, expected_logs, w, fewest, best, ratios
+):  # fmt: skip
+    """Compare the ratios of the first n of these models at one width with the best one so far."""
+    for j in range(n):
+        if inside[j] < fewest[w]:
+            continue
+        k = np.uint64(inside[j])
+        every = np.uint64(widest[j])
+        expected = float(every) * share + min_expected
+        if k > expected:
+            ratio = k * (logs[k] - expected_logs[every]) - (k - expected)
+            if ratio > ratios[w]:
+                best[w], ratios[w] = left + j, ratio
+                # Below, with a margin for rounding.
+                few = np.uint64(fewest[w])
+                while few < k and (
+                    few * (logs[few] - expected_logs[few]) - few * (1.0 - share) + min_expected
+                    < ratio * (1.0 - 1e-9)
+                ):
+                    few += np.uint64(1)
+                fewest[w] = few

@@ -8,6 +8,9 @@ import numpy as np
 
 from .jit import inlined, jit
 
+# Typed, because a function is compiled for every literal argument.
+_NONE = np.int64(0)
+
 
 @inlined
 def _evidence(k, K, share):
@@ -148,7 +151,7 @@ def count_cells(R, limit, U, V, low, size, b, cell, counts):
     """
     two = counts.shape[1] > b
     for i in range(R.shape[0]):
-        _cells_of_row(U[i], low[0], size[0], b, 0, cell)
+        _cells_of_row(U[i], low[0], size[0], b, _NONE, cell)
         if two:
             _cells_of_row(V[i], low[1], size[1], b, b, cell)
         row = R[i]

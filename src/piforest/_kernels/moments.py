@@ -8,17 +8,16 @@ from .jit import jit
 
 
 @jit
-def add_moments(R, limit, starts, ends, skipped, first, Z, S):
+def add_moments(R, limit, starts, ends, skipped, first, Z, near, words, columns, S):
     """S[j] (L, L) += w z z' over the rows z (L,) of Z within the limit of model j, lower triangle.
 
     The weight is Tukey's biweight, (1 - (r / limit)^2)^2. The models are those from number `first`
     on; in row i, the models skipped[starts[i] : ends[i]] are left out. Rows are added in order, so
     that the sums do not depend on anything else. O(rows m + entries L^2), the rows m by vectors and
-    without branches.
+    without branches. Workspace: near, zeroed bytes, m padded to a multiple of eight; words, its
+    memory viewed as 64-bit integers; columns (m + 8,).
     """
     m = R.shape[1]
-    near, columns = np.zeros((m + 7) // 8 * 8, np.uint8), np.empty(m + 8, np.int64)
-    words = near.view(np.uint64)
     for i in range(R.shape[0]):
         row, z = R[i], Z[i]
         for j in range(m):

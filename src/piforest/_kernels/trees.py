@@ -18,7 +18,7 @@ from .sparse import dense_products, products
 ZERO_DISTANCE = 1e-6
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 # Typed, because a function is compiled for every literal argument.
-_FIRST, _SECOND, _BOTH = np.int64(0), np.int64(1), np.int64(2)
+_FIRST, _SECOND, _BOTH, _ALL = np.int64(0), np.int64(1), np.int64(2), np.int64(-1)
 
 
 @jit
@@ -312,9 +312,9 @@ def descend_rows(
             shared[0, j] = 0
         entries, of_row = indptr[i : i + 2], slice(i, i + 1)
         dense_products(
-            entries, indices, data, slot, dense, column_max, -1, at, value, short, shared
+            entries, indices, data, slot, dense, column_max, _ALL, at, value, short, shared
         )
-        products(entries, indices, data, -1, starts, stops, rows, values, shared)
+        products(entries, indices, data, _ALL, starts, stops, rows, values, shared)
         descend_two(
             shared, row_sums[of_row], pool_sums, roots, nodes, ends, soft, distances, node, active,
             length, out[of_row],

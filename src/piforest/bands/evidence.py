@@ -69,6 +69,15 @@ class Bands:
         return least_ratio(len(self.ratio))
 
 
+class BandCounted(NamedTuple):
+    """What is counted for some models, each for itself."""
+
+    counts: Any
+    """(w, m) the number of rows in each band"""
+    null_inside: Any
+    """(w, m) the number of null rows within each half-width; None without null rows"""
+
+
 class BandTable(NamedTuple):
     """The narrowest band of each model that contains each point, and the number of points."""
 
@@ -89,18 +98,42 @@ def measure_bands(
     *,
     n_jobs: int | None = None,
     keep: bool = False,
+    first: BandCounted | None = None,
 ) -> tuple[Bands, BandTable | None]:
     """Measure the bands of all models on the rows of X. O(n m).
 
     A row does not count for the models whose samples contain it. keep: also return the table of
-    bands, unless it is too large.
+    bands, unless it is too large. first: what was counted for the first models; no table then.
     """
+    if first is not None:
+        n_first = first.counts.shape[1]
+        if n_first < len(models):
+            rest = models.take(np.arange(n_first, len(models)))
+            first = _joined(first, count_bands(X, rest, ladder, n_jobs))
+        counts, null_inside = first
+        return bands_of(counts, null_inside, ladder, models, X), None
     keep = keep and fits_table(len(X), len(models))
     bins = np.empty((len(X), len(models)), np.uint8) if keep else None
     counts = _count_bands(X, models, membership, ladder.widths, n_jobs, bins)
     null_inside = null_within(models, membership, ladder, n_jobs)
     bands = bands_of(counts, null_inside, ladder, models, X)
     return bands, None if bins is None else BandTable(ladder, bins, counts, null_inside)
+
+
+def count_bands(
+    X: Floats, models: ModelSet, ladder: Ladder, n_jobs: int | None = None
+) -> BandCounted:
+    """What `measure_bands` counts."""
+    membership = sample_membership([models])
+    counts = _count_bands(X, models, membership, ladder.widths, n_jobs, None)
+    return BandCounted(counts, null_within(models, membership, ladder, n_jobs))
+
+
+def _joined(first: BandCounted, rest: BandCounted) -> BandCounted:
+    counts = np.concatenate([first.counts, rest.counts], axis=1)
+    if first.null_inside is None:
+        return BandCounted(counts, None)
+    return BandCounted(counts, np.concatenate([first.null_inside, rest.null_inside], axis=1))
 
 
 def full_band_table(
@@ -185,8 +218,20 @@ def band_bins(
     starts, ends = membership.of(X)
     widest = np.full(len(models), widths[0])
     for rows, R in residual_blocks(X, [models], widest):
-        compiled.band_bins(R, widths, starts[rows], ends[rows], membership.columns, table[rows])
+        fill_bins(R, widths, starts[rows], ends[rows], membership.columns, table[rows])
     return table
+
+
+def fill_bins(
+    R: Floats, widths: Floats, starts: Ints, ends: Ints, skipped: Ints, bins: Table
+) -> None:
+    """bins (n, m): the band of each residual; NO_BAND for the models skipped[starts[i] : ends[i]]
+    in row i."""
+    squares = np.empty(compiled.TOGETHER, np.float32)
+    exponents = np.empty(compiled.TOGETHER, np.uint8)
+    compiled.band_bins(
+        R, widths, starts, ends, skipped, squares, squares.view(np.uint32), exponents, bins
+    )
 
 
 def bands_of(counts: Any, null_inside: Any, ladder: Ladder, models: ModelSet, X: Floats) -> Bands:

@@ -89,7 +89,11 @@ class Ladder:
             # All at once: the search for structures asks for this some hundred times.
             best, ratios = np.empty(len(counts), np.int64), np.empty(len(counts))
             shares, logs, expected_logs = _tables(codimension, len(counts), n)
-            compiled.best_ratios(counts, shares, _MIN_EXPECTED, logs, expected_logs, best, ratios)
+            compiled.best_ratios(
+                counts, shares, _MIN_EXPECTED, logs, expected_logs,
+                *np.empty((2, compiled.TOGETHER), np.int32), np.empty(len(counts), np.int64), best,
+                ratios,
+            )  # fmt: skip
             return best, ratios
         inside = np.empty(counts.shape, np.int32)
         compiled.within(counts, inside)

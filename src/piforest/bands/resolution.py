@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._random import Stream, choose, mix
+from .._threads import in_threads, n_threads
 from ..families import layout_of
 from ..families.scaled import column_units
 from ..models.drawing import ModelSet
@@ -109,9 +110,13 @@ def find_resolution(family: ModelFamily, X: Floats, stream: Stream) -> Resolutio
         columns = [layout.target % d]
     else:
         columns = list(range(3 if layout.kind == "oriented points" else d))
+    if layout.kind != "matches":
+        values = [(X[:, column],) for column in columns]
+        steps[columns] = list(in_threads(step_of, values, n_threads(), len(values)))
+        return Resolution(steps, stream.key)
     for column in columns:
         steps[column] = step_of(X[:, column])
-        if layout.kind == "matches" and steps[column] == 0:
+        if steps[column] == 0:
             # The residuals of matches are continuous as soon as one coordinate is.
             return Resolution(np.zeros(d), stream.key)
     return Resolution(steps, stream.key)

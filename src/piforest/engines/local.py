@@ -10,7 +10,7 @@ from .._progress import Progress
 from .._random import Stream
 from .._tensors import to_numpy
 from .._threads import in_threads
-from ..bands.evidence import Bands, BandTable, full_band_table, measure_bands
+from ..bands.evidence import BandCounted, Bands, BandTable, full_band_table, measure_bands
 from ..bands.ladder import Ladder
 from ..fitted import FittedForest, TrainingRows
 from ..models.drawing import ModelSet
@@ -72,8 +72,11 @@ class LocalEngine:
         membership: SampleMembership,
         ladder: Ladder,
         keep: bool,
+        first: BandCounted | None = None,
     ) -> tuple[Bands, BandTable | None]:
-        return measure_bands(X, models, membership, ladder, n_jobs=self.n_jobs, keep=keep)
+        return measure_bands(
+            X, models, membership, ladder, n_jobs=self.n_jobs, keep=keep, first=first
+        )
 
     def band_table(
         self, X: Floats, models: ModelSet, membership: SampleMembership, ladder: Ladder

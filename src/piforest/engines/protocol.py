@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from .._random import Stream
 from .._rows import SparseRows
-from ..bands.evidence import Bands, BandTable
+from ..bands.evidence import BandCounted, Bands, BandTable
 from ..bands.ladder import Ladder
 from ..fitted import FittedEmbedding, FittedForest, TrainingRows
 from ..forest import FlatForest, HashedForest, HashedTrees, PooledForest
@@ -63,8 +63,10 @@ class Backend(Protocol):
         membership: SampleMembership,
         ladder: Ladder,
         keep: bool,
+        first: BandCounted | None = None,
     ) -> tuple[Bands, BandTable | None]:
-        """The bands of all models; with `keep` also their table, unless it is too large."""
+        """The bands of all models; with `keep` also their table, unless it is too large. first:
+        what was counted for the first models."""
         ...
 
     def band_table(

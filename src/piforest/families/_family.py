@@ -148,14 +148,7 @@ class Family:
         """Distances (n, m) of rows (n, d) to models (m, p). Tensors stay on their device."""
         if not isinstance(X, np.ndarray):
             return residuals_of(self, X, params)
-        prepared = getattr(self, "prepared", None)
-        theta = np.ascontiguousarray((params if prepared is None else prepared(params)).T)
-        fast = compiled_formula(self, X.shape[1], len(theta))
-        if fast is None:
-            return residuals_of(self, X, params)
-        out = np.empty((len(X), len(params)))
-        fast(np.ascontiguousarray(X, np.float64), theta, out)
-        return out
+        return residuals_to(self, params, X.shape[1])(X)
 
     def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
         """The position of points on models: one or two coordinates, with the operations of
@@ -164,15 +157,7 @@ class Family:
 
     def coordinates(self, X: Floats, params: Floats) -> list[Floats]:
         """The coordinates of the chart, each (n, m), of rows (n, d) and models (m, p)."""
-        prepared = getattr(self, "prepared", None)
-        theta = np.ascontiguousarray((params if prepared is None else prepared(params)).T)
-        d, p = X.shape[1], len(theta)
-        found = []
-        for number in range(chart_dimension(self, d, p)):
-            out = np.empty((len(X), len(params)))
-            compiled_coordinate(self, d, p, number)(np.ascontiguousarray(X, np.float64), theta, out)
-            found.append(out)
-        return found
+        return coordinates_to(self, params, X.shape[1])(X)
 
     def matrix(self, params: Floats) -> Floats:
         """The matrix of one model (p,), scaled as OpenCV does if it is known up to a factor."""
@@ -199,3 +184,40 @@ class Family:
     def null_rows(self, X: Floats, n: int, stream: Stream) -> Floats:
         """Draw n rows that resemble those of X, but have no structure."""
         return null_by_layout(self.layout, X, n, stream)
+
+
+def residuals_to(family: Family, params: Floats, d: int) -> Callable[[Floats], Any]:
+    """`Family.residuals` to these models (m, p) as a function of rows of d columns: what depends on
+    the models alone is computed once for many blocks of rows."""
+    theta = _columns_of(family, params)
+    fast = compiled_formula(family, d, len(theta))
+    if fast is None:
+        return lambda X: residuals_of(family, X, params)
+    return lambda X: _filled(fast, np.ascontiguousarray(X, np.float64), theta)
+
+
+def coordinates_to(family: Family, params: Floats, d: int) -> Callable[[Floats], list[Floats]]:
+    """`Family.coordinates` on these models (m, p) as a function of rows of d columns."""
+    theta = _columns_of(family, params)
+    charts = [
+        compiled_coordinate(family, d, len(theta), number)
+        for number in range(chart_dimension(family, d, len(theta)))
+    ]
+
+    def coordinates(X: Floats) -> list[Floats]:
+        X = np.ascontiguousarray(X, np.float64)
+        return [_filled(chart, X, theta) for chart in charts]
+
+    return coordinates
+
+
+def _columns_of(family: Family, params: Floats) -> Floats:
+    """The parameters of the formula, by columns."""
+    prepared = getattr(family, "prepared", None)
+    return np.ascontiguousarray((params if prepared is None else prepared(params)).T)
+
+
+def _filled(function: Callable[..., None], X: Floats, theta: Floats) -> Floats:
+    out = np.empty((len(X), theta.shape[1]))
+    function(X, theta, out)
+    return out

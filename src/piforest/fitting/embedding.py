@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from .._numbers import readable
 from .._random import Stream, choose
-from .._threads import thread_limit
+from .._threads import beside, thread_limit
 from .._validation import (
     NoModels,
     check_family_fits,
@@ -19,8 +21,10 @@ from .._validation import (
     warn_user,
 )
 from ..bands.evidence import (
+    BandCounted,
     Bands,
     BandTable,
+    count_bands,
     fallback_sigma,
     kernel_scales,
     least_ratio,
@@ -32,6 +36,7 @@ from ..bands.ladder import Ladder, is_noisy
 from ..bands.measuring import Measuring
 from ..bands.resolution import DitherEffect, Resolution, find_resolution
 from ..engines import Backend
+from ..families import is_built_in
 from ..fitted import FittedEmbedding, TrainingRows
 from ..models.drawing import ModelSet, distinct_rows, draw_models
 from ..models.membership import sample_membership
@@ -76,7 +81,8 @@ def fit_embedding(
         columns = {
             name: None if part is None else part[positions] for name, part in columns.items()
         }
-    measured = [_Rows.of(X, numbers, family, parameters, stream) for family in parameters.only]
+    with thread_limit(parameters.n_jobs):
+        measured = [_Rows.of(X, numbers, family, parameters, stream) for family in parameters.only]
     drawn, n_degenerate = _draw_models(measured, parameters, len(rows), stream, columns)
     with thread_limit(parameters.n_jobs):
         scaled = _Scaling(measured, drawn, parameters, backend, stream.child("sigma")).run(keep)
@@ -197,8 +203,13 @@ class _Scaling:
         self._choose_ladders()
         explains = parameters.steps.select and len(self.rows[0].X) > ROWS
         if explains:
-            self.drawn = self.models = add_unexplained(self.drawn, *self._measures, self.stream)
-        bands = self._measure(keep and not parameters.steps, _DRAWN_ROWS)
+            # The search for further models hardly gains from threads: those that are drawn are
+            # measured meanwhile.
+            with beside(partial(self._count, self.drawn)) as counted:
+                self.drawn = self.models = add_unexplained(self.drawn, *self._measures, self.stream)
+                bands = self._measure(False, _DRAWN_ROWS, counted)
+        else:
+            bands = self._measure(keep and not parameters.steps, _DRAWN_ROWS)
         # The family whose bands have the most evidence gives the best estimate of the noise.
         best = max(range(len(bands)), key=lambda i: bands[i].ratio.max())
         if not bands[best].gain.any():
@@ -288,16 +299,37 @@ class _Scaling:
             self.measuring.append(measuring)
             self.ladders.append(measuring.ladder(models.family, rows.X, rows.dithered))
 
-    def _measure(self, keep: bool, n_rows: int | None = None) -> list[Bands]:
-        """Measure the bands of all models on the rows, or on `n_rows` random ones."""
-        self.bands, self.tables = [], []
+    def _some(self, n_rows: int | None) -> Ints:
         n = len(self.rows[0].X)
-        some = choose(self.stream.child("rows"), n, min(n, n_rows or n))
-        keep = keep and len(some) == n
+        return choose(self.stream.child("rows"), n, min(n, n_rows or n))
+
+    def _count(self, drawn: list[ModelSet]) -> list[BandCounted | None]:
+        """What is counted for the drawn models of each family."""
+        some, n_jobs = self._some(_DRAWN_ROWS), self.parameters.n_jobs
+        return [
+            # The last bits of a custom family may depend on the other models.
+            count_bands(rows.dithered[some], models, ladder, n_jobs)
+            if is_built_in(models.family)
+            else None
+            for rows, models, ladder in zip(self.rows, drawn, self.ladders)
+        ]
+
+    def _measure(
+        self,
+        keep: bool,
+        n_rows: int | None = None,
+        counted: Callable[[], list[BandCounted | None]] | None = None,
+    ) -> list[Bands]:
+        """Measure the bands of all models on the rows, or on `n_rows` random ones; counted: returns
+        what was counted for the first models of each family."""
+        self.bands, self.tables = [], []
+        some = self._some(n_rows)
+        keep = keep and len(some) == len(self.rows[0].X)
         with self.parameters.progress.stage("width and weight of each model"):
-            for rows, models, ladder in zip(self.rows, self.models, self.ladders):
+            known = [None] * len(self.rows) if counted is None else counted()
+            for rows, models, ladder, first in zip(self.rows, self.models, self.ladders, known):
                 bands, table = self.backend.measure_bands(
-                    rows.dithered[some], models, sample_membership([models]), ladder, keep
+                    rows.dithered[some], models, sample_membership([models]), ladder, keep, first
                 )
                 self.bands.append(bands)
                 self.tables.append(table)

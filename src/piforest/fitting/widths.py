@@ -154,5 +154,5 @@ def _without_wide(table: BandTable) -> BandTable:
     narrow = Ladder(Grid(ladder.widths[n:]), None, ladder.effect)
     # In bytes, which overflow: the wide bands become the highest ones, and NO_BAND lies below them.
     shifted = bins - np.uint8(n)
-    inside = shifted < len(WIDTHS)
-    return BandTable(narrow, np.where(inside, shifted, np.uint8(NO_BAND)), counts[n:])
+    np.copyto(shifted, np.uint8(NO_BAND), where=shifted >= len(WIDTHS))
+    return BandTable(narrow, shifted, counts[n:])

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from .._kernels import bounds as compiled
 from .._random import Stream
-from .._threads import in_threads, n_threads
-from ..families import Family, extent, layout_of, null_rows
+from .._threads import in_parts
+from ..families import Family, extent, is_built_in, layout_of, null_rows
+from ..families.scaled import coordinates_to, residuals_to
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .drawing import ModelSet
 
@@ -34,8 +35,8 @@ _MAX_PIECES = 3
 # points make any unevenness significant, but a part with fewer points is no end.
 _MAX_OUTSIDE = 0.25
 _NULL_ROWS = 8192
-# Models of a thread, and rows of a block.
-_PART, _BLOCK = 128, 256
+# Models of a thread, and rows of a block; see `refit`.
+_PART, _FEWEST, _BLOCK = 128, 16, 256
 # The band whose null points are the background, in units of the extent.
 _BACKGROUND = 0.36
 
@@ -181,10 +182,10 @@ def find_bounds(models: ModelSet, X: Floats, stream: Stream) -> Bounds | None:
             np.empty(4), cells[at],
         )  # fmt: skip
 
-    parts = [(slice(start, start + _PART),) for start in range(0, len(models), _PART)]
-    list(in_threads(count, parts, n_threads(), len(parts)))
+    fewest = _FEWEST if is_built_in(family) else _PART
+    in_parts(count, len(models), _PART, fewest)
     background = _background(counts[1], layout_of(family).kind == "table")
-    list(in_threads(scan, parts, n_threads(), len(parts)))
+    in_parts(scan, len(models), _PART, fewest)
     cells[~_ends(counts[0], background, cells)] = True
     bounds = Bounds(low, size, cells)
     return bounds if bounds.bounded.any() else None
@@ -205,9 +206,11 @@ def _background(counts: Floats, are_records: bool) -> Floats:
 
 def _charted(family: Family, params: Floats, X: Floats) -> Iterator[tuple[Floats, list[Floats]]]:
     """Residuals and coordinates, each (rows, m), in blocks of rows that fit into the cache."""
+    d = X.shape[1]
+    residuals, coordinates = residuals_to(family, params, d), coordinates_to(family, params, d)
     for start in range(0, len(X), _BLOCK):
         block = X[start : start + _BLOCK]
-        yield family.residuals(block, params), family.coordinates(block, params)
+        yield residuals(block), coordinates(block)
 
 
 def _ranges(

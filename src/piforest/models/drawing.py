@@ -68,7 +68,7 @@ class ModelSet:
     def take(self, models: Ints) -> ModelSet:
         """The models with these indices."""
         samples, rows = self.samples[models], distinct_rows(self.samples)
-        kept = np.isin(rows, distinct_rows(samples), assume_unique=True)
+        kept = _are_among(rows, samples)
         bounds, excludes = self.bounds, self.excludes_sample
         return replace(
             self,
@@ -96,6 +96,15 @@ def distinct_rows(samples: Ints) -> Ints:
     present = np.zeros(highest + 1, np.bool_)
     present[samples.ravel()] = True
     return np.flatnonzero(present)
+
+
+def _are_among(rows: Ints, samples: Ints) -> Bools:
+    """(n,) which of these rows, ascending, are in any of the samples."""
+    if not len(rows) or rows[-1] > _SPARSE * samples.size:
+        return np.isin(rows, distinct_rows(samples), assume_unique=True)
+    present = np.zeros(rows[-1] + 1, np.bool_)
+    present[samples.ravel()] = True
+    return present[rows]
 
 
 def sample_positions(samples: Ints, models: Ints) -> Ints:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -43,11 +44,34 @@ class SampleMembership:
         return _bits(self.points)
 
 
+# The index of the models with these samples, as long as the samples are in use: a fit measures the
+# models of the same samples again and again.
+_kept: dict[int, tuple[list[Any], SampleMembership]] = {}
+
+
 def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     """The index of all models; those of several families are numbered consecutively."""
+    if len(models) > 1:
+        return _index_of(models)
+    of = [models[0].samples, models[0].points, models[0].excludes_sample]
+    key, known = id(of[0]), _kept.get(id(of[0]))
+    if known is not None and all(_is_same(*each) for each in zip(known[0], of)):
+        return known[1]
+    made = _index_of(models)
+    refs = [ref(of[0], lambda _: _kept.pop(key, None)), ref(of[1])]
+    _kept[key] = [*refs, None if of[2] is None else ref(of[2])], made
+    return made
+
+
+def _is_same(known: Any, array: Any) -> bool:
+    """Whether a weak reference, or None, is of the array, or of None."""
+    return array is None if known is None else array is not None and known() is array
+
+
+def _index_of(models: Sequence[ModelSet]) -> SampleMembership:
     points = np.concatenate([part.points for part in models])
     # Of each point once: all samples together may be a thousand times as large.
-    hashes, chosen, content = np.unique(_row_hashes(points), return_index=True, return_inverse=True)
+    hashes, chosen, content = _distinct(_row_hashes(points))
     content, contents, columns, first = content.astype(np.int32), [], [], 0
     for part in models:
         excludes = part.excludes_sample
@@ -62,6 +86,18 @@ def sample_membership(models: Sequence[ModelSet]) -> SampleMembership:
     order = np.argsort(each.astype(np.uint16) if few else each, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(each, minlength=len(hashes))))
     return SampleMembership(hashes, points[chosen], starts, np.concatenate(columns)[order])
+
+
+def _distinct(hashes: Any) -> tuple[Any, Ints, Ints]:
+    """The distinct hashes, ascending, the first position of each, and the number of each hash among
+    them: `numpy.unique`, which takes a stable sort, for hashes that are mostly distinct."""
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    if (ordered[1:] == ordered[:-1]).any():
+        return np.unique(hashes, return_index=True, return_inverse=True)
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.arange(len(order))
+    return ordered, order, numbers
 
 
 def joined_memberships(
@@ -89,7 +125,7 @@ def first_occurrences(X: Floats, views: Sequence[Sequence[int]], among: Bools) -
     """
     first, rows = np.zeros(len(X), np.bool_), np.flatnonzero(among)
     if not views:
-        first[rows[np.unique(_row_hashes(X[rows]), return_index=True)[1]]] = True
+        first[rows[_distinct(_row_hashes(X[rows]))[1]]] = True
         return first
     points = [_row_hashes(X[rows][:, list(view)]) for view in views]
     ends = np.stack([np.unique(each, return_inverse=True)[1] for each in points])

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._kernels.moments import add_moments
-from .._threads import in_threads, n_threads
-from ..families import Frame, extent, layout_of
+from .._threads import in_parts
+from ..families import Frame, extent, is_built_in, layout_of
 from ..families.scaled import column_units
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .drawing import ModelSet
@@ -26,8 +26,9 @@ _REACH = 2.5
 # Minimal samples of this many points are large, and a fit then needs this many rows for each of
 # them. A fit to fewer is by chance near the rows that it was fitted to, but not near others.
 LARGE, ROWS_EACH = 6, 5
-# Models of a thread: sums of floats run over all rows, so threads divide the models.
-_PART = 128
+# Models of a thread: sums of floats run over all rows, so threads divide the models. As many in any
+# case for custom families, whose last bits may depend on the number.
+_PART, _FEWEST = 128, 16
 
 
 def can_refit(family: ModelFamily) -> bool:
@@ -48,20 +49,19 @@ def refit_models(
     lifted, (starts, ends) = Lifted.of(models.family, X), membership.of(X)
     S, counts = lifted.no_moments(len(models)), np.zeros(len(models), np.int64)
 
-    def add(first: int) -> None:
-        at = slice(first, first + _PART)
+    def add(at: slice) -> None:
         bounds = None if models.bounds is None else models.bounds[at]
         part = replace(models, params=models.params[at], bounds=bounds)
+        workspace = _workspace(len(part))
         for rows, R in residual_blocks(X, [part], limit[at]):
             if size >= LARGE:
                 counts[at] += np.sum(limit[at] > R, axis=0)
             add_moments(
-                R, limit[at], starts[rows], ends[rows], membership.columns, first,
-                lifted.rows[rows], S[at],
+                R, limit[at], starts[rows], ends[rows], membership.columns, at.start,
+                lifted.rows[rows], *workspace, S[at],
             )  # fmt: skip
 
-    parts = [(first,) for first in range(0, len(models), _PART)]
-    list(in_threads(add, parts, n_threads(), len(parts)))
+    in_parts(add, len(models), _PART, _FEWEST if is_built_in(models.family) else _PART)
     theta, valid = lifted.solved(S)
     valid &= (size < LARGE) | (counts >= ROWS_EACH * size)
     if among is not None:
@@ -95,8 +95,11 @@ class Lifted(NamedTuple):
         starts and ends (n,) of the models that each row has no weight for, and these models.
         """
         S, (starts, ends, models) = self.no_moments(len(limit)), skipped
+        workspace = _workspace(len(limit))
         for rows, R in blocks:
-            add_moments(R, limit, starts[rows], ends[rows], models, 0, self.rows[rows], S)
+            add_moments(
+                R, limit, starts[rows], ends[rows], models, 0, self.rows[rows], *workspace, S
+            )
         return self.solved(S)
 
     def no_moments(self, m: int) -> Floats:
@@ -109,6 +112,12 @@ class Lifted(NamedTuple):
         with np.errstate(all="ignore"):
             params, valid = self.family.refit(S, self.frame)
         return params, valid & np.isfinite(params).all(axis=1)
+
+
+def _workspace(m: int) -> tuple[Any, Any, Ints]:
+    """Of `add_moments` for m models."""
+    near = np.zeros(-(-m // 8) * 8, np.uint8)
+    return near, near.view(np.uint64), np.empty(m + 8, np.int64)
 
 
 def normalisation(family: ModelFamily, X: Floats) -> Frame:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 import numpy as np
 
 from .._kernels.preferences import exclude_outside
 from .._validation import check_distances, check_shape
-from ..families import FAMILIES
-from ..families.scaled import ScaledFamily
-from ..protocols import Floats, ModelFamily
+from ..families import is_built_in
+from ..families.scaled import coordinates_to, residuals_to
+from ..protocols import Floats
 from .drawing import ModelSet
 
 # The size of a block's table: small enough for the cache, large enough that threads seldom wait
@@ -48,48 +47,51 @@ def residual_blocks(
     ends = list(accumulate(sizes))
     near = [limits[end - size : end] for end, size in zip(ends, sizes)]
     stable = all(is_built_in(part.family) for part in models)
+    tables_of = [_residuals(part, X.shape[1], limit) for part, limit in zip(models, near)]
     for start in range(0, n, size):
         block = X[start : start + size]
         if len(block) < size and not stable:  # padded with copies of the last row
             block = X[np.minimum(np.arange(start, start + size), n - 1)]
-        tables = [_residuals(part, block, limit) for part, limit in zip(models, near)]
+        tables = [table(block) for table in tables_of]
         R = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
         rows = slice(start, min(start + size, n))
         yield rows, R[: rows.stop - start]
 
 
-def is_built_in(family: ModelFamily) -> bool:
-    """Whether the residuals of one row and one model do not depend on those computed with them."""
-    return _is_registered(type(family.base if isinstance(family, ScaledFamily) else family))
+def _residuals(models: ModelSet, d: int, limit: Floats) -> Callable[[Floats], Floats]:
+    """The residuals of blocks of rows of d columns, infinite for points within the limit outside
+    the bounds of a model."""
+    bounds, distances = models.bounds, _distances(models, d)
+    if bounds is None:
+        return distances
+    coordinates = coordinates_to(models.family, models.params, d)
+
+    def bounded(block: Floats) -> Floats:
+        R, U = distances(block), coordinates(block)
+        per_axis = round(bounds.cells.shape[1] ** (1 / len(U)))
+        exclude_outside(R, limit, U[0], U[-1], bounds.low, bounds.size, per_axis, bounds.cells)
+        return R
+
+    return bounded
 
 
-@lru_cache(maxsize=64)
-def _is_registered(kind: type) -> bool:
-    return f"{kind.__module__}:{kind.__qualname__}" in FAMILIES.entries.values()
-
-
-def _residuals(models: ModelSet, block: Floats, limit: Floats) -> Floats:
+def _distances(models: ModelSet, d: int) -> Callable[[Floats], Floats]:
     """Checked, since compiled code that reads beyond an array would crash.
 
     Those of built-in families are not checked again: the tests check them, and one more pass over
     all residuals takes a twelfth of the time.
     """
     family = models.family
-    R = family.residuals(block, models.params)
     if is_built_in(family):
-        return _bounded(models, block, R, limit)
+        return residuals_to(family, models.params, d)
     source = f"residuals of family {family.name!r}"
-    R = check_shape(source, R, (len(block), len(models))).astype(np.float64, order="C", copy=False)
-    check_distances(source, R)
-    return _bounded(models, block, np.array(R), limit)
 
+    def checked(block: Floats) -> Floats:
+        R = family.residuals(block, models.params)
+        R = check_shape(source, R, (len(block), len(models))).astype(
+            np.float64, order="C", copy=False
+        )
+        check_distances(source, R)
+        return np.array(R)
 
-def _bounded(models: ModelSet, X: Floats, R: Floats, limit: Floats) -> Floats:
-    """The residuals R (n, m), infinite for points within the limit outside the bounds of a
-    model."""
-    bounds = models.bounds
-    if bounds is not None:
-        U = models.family.coordinates(X, models.params)  # type: ignore[attr-defined]
-        per_axis = round(bounds.cells.shape[1] ** (1 / len(U)))
-        exclude_outside(R, limit, U[0], U[-1], bounds.low, bounds.size, per_axis, bounds.cells)
-    return R
+    return checked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.spatial import KDTree
 
 from .._kernels.neighbours import among_nearest
 from .._random import Stream, below, choose, mix
-from .._threads import in_threads, n_threads
+from .._threads import at_once, in_threads, n_threads
 from ..protocols import Floats, Ints
 from ._common import BaseSampler, uniform, without_replacement
 
@@ -18,7 +19,7 @@ from ._common import BaseSampler, uniform, without_replacement
 _CANDIDATES = 2000
 _MAX_LISTED = 512
 # The size of a thread's chunk: samples, or neighbours in lists.
-_CHUNK_SAMPLES, _CHUNK_NEIGHBOURS = 256, 8192
+_CHUNK_SAMPLES, _CHUNK_NEIGHBOURS = 128, 8192
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,19 @@ def local_samples(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
     rest = np.flatnonzero(~listed)
     order = rest[np.lexsort((-limits[rest], seeds[rest]))]
     parts = np.array_split(order, min(n_threads(), 1 + len(order) // _CHUNK_SAMPLES))
-    work = ((X, candidates, seeds, limits, part, ranks, out[:, 1:]) for part in parts)
-    list(in_threads(_among_nearest, work, len(parts), len(parts)))
-    if listed.any():
-        _from_lists(X, seeds, ranks, np.flatnonzero(listed), out)
+    work = [
+        partial(_among_nearest, X, candidates, seeds, limits, part, ranks, out[:, 1:])
+        for part in parts
+    ]
+    # The tree is one piece of work, as long as the others together.
+    tree, *_ = at_once(partial(KDTree, X) if listed.any() else _no_tree, *work)
+    if tree is not None:
+        _from_lists(tree, X, seeds, ranks, np.flatnonzero(listed), out)
     return out
+
+
+def _no_tree() -> None:
+    return None
 
 
 def _among_nearest(
@@ -75,9 +84,10 @@ def _among_nearest(
     among_nearest(X, candidates, seeds, limits, part, ranks, *workspace, out)
 
 
-def _from_lists(X: Floats, seeds: Ints, ranks: Ints, samples: Ints, out: Ints) -> None:
+def _from_lists(
+    tree: KDTree, X: Floats, seeds: Ints, ranks: Ints, samples: Ints, out: Ints
+) -> None:
     """The same from lists of the nearest points, whose lengths are powers of two."""
-    tree = KDTree(X)
     # No neighbour beyond the last one that was drawn is needed.
     needed = 1 + ranks[samples].max(axis=1)
     powers = np.ceil(np.log2(needed)).astype(int)

@@ -9,10 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels import bands as compiled
 from .._kernels.bands import NO_BAND
 from .._random import Stream
-from ..bands.evidence import BandTable, count_bins, least_ratio, null_within, within
+from ..bands.evidence import (
+    BandTable,
+    count_bins,
+    fill_bins,
+    least_ratio,
+    null_within,
+    within,
+)
 from ..bands.ladder import is_noisy
 from ..families import layout_of, marginal_rows
 from ..models.drawing import ModelSet
@@ -26,6 +32,8 @@ __all__ = ["Structure"]
 # Points within this many half-widths belong to a structure.
 REACH = 3.0
 _MAX_STRUCTURES = 100
+# Models whose distances from all points are kept.
+_KEPT = 256
 # A search for structures keeps at most this many, those with the most evidence.
 MAX_STRUCTURES = 1000
 
@@ -60,6 +68,17 @@ class BandCounts:
         self.ladder, self.bins, self.counts, self.null_inside = table
         self.widths = self.ladder.widths
         self.lowest = self.ladder.lowest(models.family, models.params)
+        self._distances: dict[bytes, Floats] = {}
+
+    def distances(self, params: Floats) -> Floats:
+        """(n,) the distances of the points from one model (p,), which a search asks for again and
+        again."""
+        key = params.tobytes()
+        if key not in self._distances:
+            if len(self._distances) >= _KEPT:
+                self._distances.clear()
+            self._distances[key] = self.family.residuals(self.X, params[None])[:, 0]
+        return self._distances[key]
 
     def ratios(self, counts: Any, n: int) -> Floats:
         """(w, m) log-likelihood ratios for these counts of n points."""
@@ -124,7 +143,7 @@ class BandCounts:
         """(w, m) the number of rows within each half-width of models (m, p)."""
         R = np.ascontiguousarray(self.family.residuals(X, params), np.float64)
         bins, none = np.empty(R.shape, np.uint8), np.zeros(len(R), np.int64)
-        compiled.band_bins(R, self.widths, none, none, none[:0], bins)
+        fill_bins(R, self.widths, none, none, none[:0], bins)
         counts = np.zeros((len(self.widths), len(params)), np.int32)
         count_bins(bins, np.arange(len(R)), 1, counts)
         return within(counts)
@@ -203,14 +222,15 @@ def greedy(
 def _significant(bands: BandCounts, counts: Any, n: int, limit: float) -> Iterator[Candidate]:
     """The best model at each width, if it is significant."""
     models, ratios = bands.best(counts, n)
-    for width in np.flatnonzero(ratios > limit).tolist():
-        half_width, ratio = float(bands.widths[width]), float(ratios[width])
-        yield Candidate(bands, bands.models.params[models[width]], half_width, ratio)
+    params = bands.models.params
+    for model, half_width, ratio in zip(models.tolist(), bands.widths.tolist(), ratios.tolist()):
+        if ratio > limit:
+            yield Candidate(bands, params[model], half_width, ratio)
 
 
 def _within_reach(candidate: Candidate, active: Bools, reach: float) -> Ints:
     """The active points within `reach` half-widths of a structure."""
-    r = candidate.bands.family.residuals(candidate.bands.X, candidate.params[None])[:, 0]
+    r = candidate.bands.distances(candidate.params)
     return np.flatnonzero(active & (r <= reach * candidate.half_width))
 
 
