@@ -16,7 +16,7 @@ detector = PreferenceIsolationForest("line", random_state=0).fit(X)
 # %%
 # New points are scored one by one: the score of a row does not depend on the other rows.
 
-new = [[0.0, 0.0], [0.5, 0.5]]
+new = [[0.5, -0.5], [0.8, 0.0]]
 print(detector.anomaly_score(new).round(3), detector.predict(new))
 
 # %%

@@ -176,8 +176,9 @@ class Findings:
 
     def units_hide_structures(self, backend: Backend, tables: Tables | None = None) -> bool:
         """Whether columns seem to have different units, so that structures cannot be seen."""
-        if self.fitted.embedding is None or not self.found_structure(backend, tables):
+        if self.fitted.embedding is None:
             return False
+        self.found_structure(backend, tables)
         families = [models.family for models in self.fitted.embedding.models]
         return hide_structures(families, self.fitted.points, self._greedy or [])
 

@@ -130,10 +130,11 @@ def warn_of_scaling(family: ModelFamily, names: Sequence[str] | None) -> None:
 def hide_structures(
     families: Sequence[ModelFamily], X: Floats, structures: Sequence[Structure]
 ) -> bool:
-    """Whether units seem to differ and every structure ignores the narrow column."""
+    """Whether units seem to differ and every structure ignores the narrow column, or no structure is
+    seen among points."""
     found = unequal_ranges(families, X)
     if found is None or not structures:
-        return False
+        return found is not None and layout_of(families[0]).kind == "points"
     narrowest = min(each.half_width for each in structures)
     unit = column_units(families[0], X.shape[1])[found.narrow]
     return bool(narrowest >= _IGNORES * np.ptp(X[:, found.narrow]) / unit)

@@ -114,7 +114,7 @@ class ThresholdMethods(DetectorBase):
         """Give the reason, if it is the data."""
         if self.threshold_source_ == "units differ":
             warn_user(
-                "the columns seem to have different units, and every structure is as wide as one "
+                "the columns seem to have different units, and no structure is narrower than one "
                 "of them, so that no point is flagged; see diagnosis_. Pass scale_columns=True, or "
                 "contamination to flag a share of the points nevertheless."
             )

@@ -23,9 +23,9 @@ from .greedy import Structure
 # farthest ones within other structures.
 _DENSER = 2.0
 _CORE, _BESIDE = 0.25, ((0.75, 1.5), (1.25, 2.5), (2.0, 4.0))
-# Uniform points that measure how much of the box of the data is how far away. Fewer than a hundred
+# Uniform points that measure how much of the box of the data is how far away. Fewer than fifty
 # of them measure nothing.
-_UNIFORM, _ENOUGH = 4096, 100
+_UNIFORM, _ENOUGH = 4096, 50
 # Structures with half-widths above this share of the box have few surroundings among the points,
 # and their half-widths are two sigmas, so that they are compared with what is next to them.
 _WIDE = 0.1
