@@ -20,10 +20,9 @@ from scipy.sparse import csr_array
 from ._kernels.selection import add_products, merge_models, name_models
 from ._rows import UNIT, SparseRows
 from ._threads import in_parts, in_threads, n_threads
-from .families import is_built_in
 from .models.drawing import ModelSet
 from .models.membership import SampleMembership
-from .models.residuals import residual_blocks
+from .models.residuals import is_built_in, residual_blocks
 from .preferences import Gaussian, Preferences
 from .protocols import Floats, Ints
 

@@ -130,8 +130,8 @@ def warn_of_scaling(family: ModelFamily, names: Sequence[str] | None) -> None:
 def hide_structures(
     families: Sequence[ModelFamily], X: Floats, structures: Sequence[Structure]
 ) -> bool:
-    """Whether units seem to differ and every structure ignores the narrow column, or no structure is
-    seen among points."""
+    """Whether units seem to differ and every structure ignores the narrow column, or points show
+    no structure."""
     found = unequal_ranges(families, X)
     if found is None or not structures:
         return found is not None and layout_of(families[0]).kind == "points"

@@ -279,17 +279,6 @@ def has_own_null(family: ModelFamily) -> bool:
     return layout_of(family).kind == "segments" or own not in (None, Family.null_rows)
 
 
-def is_built_in(family: ModelFamily) -> bool:
-    """Return whether the residuals of one row and one model do not depend on those computed with
-    them."""
-    return _is_registered(type(unscaled(family)))
-
-
-@lru_cache(maxsize=64)
-def _is_registered(kind: type) -> bool:
-    return f"{kind.__module__}:{kind.__qualname__}" in FAMILIES.entries.values()
-
-
 def marginal_rows(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Floats:
     """Draw rows whose columns have the distributions of those of X, but are independent.
 

@@ -148,7 +148,21 @@ class Family:
         """Distances (n, m) of rows (n, d) to models (m, p). Tensors stay on their device."""
         if not isinstance(X, np.ndarray):
             return residuals_of(self, X, params)
-        return residuals_to(self, params, X.shape[1])(X)
+        return self._by_formula(params, X.shape[1])(X)
+
+    def residuals_to(self, params: Floats, d: int) -> Callable[[Floats], Any]:
+        """`residuals` to these models (m, p) as a function of rows of d columns: what depends on
+        the models alone is computed once for many blocks of rows."""
+        if type(self).residuals is not Family.residuals:
+            return lambda X: self.residuals(X, params)
+        return self._by_formula(params, d)
+
+    def _by_formula(self, params: Floats, d: int) -> Callable[[Floats], Any]:
+        theta = _columns_of(self, params)
+        fast = compiled_formula(self, d, len(theta))
+        if fast is None:
+            return lambda X: residuals_of(self, X, params)
+        return lambda X: _filled(fast, np.ascontiguousarray(X, np.float64), theta)
 
     def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
         """The position of points on models: one or two coordinates, with the operations of
@@ -157,7 +171,26 @@ class Family:
 
     def coordinates(self, X: Floats, params: Floats) -> list[Floats]:
         """The coordinates of the chart, each (n, m), of rows (n, d) and models (m, p)."""
-        return coordinates_to(self, params, X.shape[1])(X)
+        return self._on_charts(params, X.shape[1])(X)
+
+    def coordinates_to(self, params: Floats, d: int) -> Callable[[Floats], list[Floats]]:
+        """`coordinates` on these models (m, p) as a function of rows of d columns."""
+        if type(self).coordinates is not Family.coordinates:
+            return lambda X: self.coordinates(X, params)
+        return self._on_charts(params, d)
+
+    def _on_charts(self, params: Floats, d: int) -> Callable[[Floats], list[Floats]]:
+        theta = _columns_of(self, params)
+        charts = [
+            compiled_coordinate(self, d, len(theta), number)
+            for number in range(chart_dimension(self, d, len(theta)))
+        ]
+
+        def coordinates(X: Floats) -> list[Floats]:
+            X = np.ascontiguousarray(X, np.float64)
+            return [_filled(chart, X, theta) for chart in charts]
+
+        return coordinates
 
     def matrix(self, params: Floats) -> Floats:
         """The matrix of one model (p,), scaled as OpenCV does if it is known up to a factor."""
@@ -184,31 +217,6 @@ class Family:
     def null_rows(self, X: Floats, n: int, stream: Stream) -> Floats:
         """Draw n rows that resemble those of X, but have no structure."""
         return null_by_layout(self.layout, X, n, stream)
-
-
-def residuals_to(family: Family, params: Floats, d: int) -> Callable[[Floats], Any]:
-    """`Family.residuals` to these models (m, p) as a function of rows of d columns: what depends on
-    the models alone is computed once for many blocks of rows."""
-    theta = _columns_of(family, params)
-    fast = compiled_formula(family, d, len(theta))
-    if fast is None:
-        return lambda X: residuals_of(family, X, params)
-    return lambda X: _filled(fast, np.ascontiguousarray(X, np.float64), theta)
-
-
-def coordinates_to(family: Family, params: Floats, d: int) -> Callable[[Floats], list[Floats]]:
-    """`Family.coordinates` on these models (m, p) as a function of rows of d columns."""
-    theta = _columns_of(family, params)
-    charts = [
-        compiled_coordinate(family, d, len(theta), number)
-        for number in range(chart_dimension(family, d, len(theta)))
-    ]
-
-    def coordinates(X: Floats) -> list[Floats]:
-        X = np.ascontiguousarray(X, np.float64)
-        return [_filled(chart, X, theta) for chart in charts]
-
-    return coordinates
 
 
 def _columns_of(family: Family, params: Floats) -> Floats:

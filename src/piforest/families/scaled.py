@@ -10,7 +10,6 @@ import numpy as np
 
 from .._registry import overrides_consistently
 from ..protocols import Bools, Columns, Floats, ModelFamily, RowLayout
-from . import _family
 from ._describe import Description
 from ._family import Family, Scene
 from ._refits import Frame
@@ -98,6 +97,18 @@ class ScaledFamily(Family):
             return []
         return self.base.coordinates(self.scaled(X), params)
 
+    def residuals_to(self, params: Floats, d: int) -> Callable[[Floats], Any]:
+        return self._scaling("residuals", params, d)
+
+    def coordinates_to(self, params: Floats, d: int) -> Callable[[Floats], list[Floats]]:
+        return self._scaling("coordinates", params, d)
+
+    def _scaling(self, name: str, params: Floats, d: int) -> Callable[[Floats], Any]:
+        if not isinstance(self.base, Family):
+            return lambda X: getattr(self, name)(X, params)
+        function = getattr(self.base, f"{name}_to")(params, d)
+        return lambda X: function(self.scaled(X))
+
     def null_rows(self, X: Floats, n: int, stream: Any) -> Floats:
         from . import null_rows
 
@@ -172,31 +183,6 @@ def scaled_rows(family: ModelFamily, X: Floats) -> Floats:
 def unscaled(family: ModelFamily) -> ModelFamily:
     """The family itself, without units."""
     return family.base if isinstance(family, ScaledFamily) else family
-
-
-def residuals_to(
-    family: ModelFamily | Family, params: Floats, d: int
-) -> Callable[[Floats], Floats]:
-    """The residuals to these models (m, p) as a function of rows of d columns."""
-    found: Callable[[Floats], Floats] = _to_models(family, "residuals", params, d)
-    return found
-
-
-def coordinates_to(
-    family: ModelFamily | Family, params: Floats, d: int
-) -> Callable[[Floats], list[Floats]]:
-    """The coordinates of the chart of these models (m, p) as a function of rows of d columns."""
-    found: Callable[[Floats], list[Floats]] = _to_models(family, "coordinates", params, d)
-    return found
-
-
-def _to_models(family: Any, name: str, params: Floats, d: int) -> Any:
-    base = unscaled(family)
-    if getattr(type(base), name, None) is not getattr(Family, name):
-        return lambda X: getattr(family, name)(X, params)
-    of = {"residuals": _family.residuals_to, "coordinates": _family.coordinates_to}[name]
-    function = of(base, params, d)  # type: ignore[arg-type, operator]
-    return function if base is family else lambda X: function(family.scaled(X))
 
 
 def has_formula(family: ModelFamily) -> bool:

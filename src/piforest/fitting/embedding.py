@@ -36,10 +36,10 @@ from ..bands.ladder import Ladder, is_noisy
 from ..bands.measuring import Measuring
 from ..bands.resolution import DitherEffect, Resolution, find_resolution
 from ..engines import Backend
-from ..families import is_built_in
 from ..fitted import FittedEmbedding, TrainingRows
 from ..models.drawing import ModelSet, distinct_rows, draw_models
 from ..models.membership import sample_membership
+from ..models.residuals import is_built_in
 from ..protocols import Floats, Ints, ModelFamily
 from .concentrating import with_concentrated
 from .explaining import ROWS, add_unexplained, drop_explained

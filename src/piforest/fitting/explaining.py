@@ -15,10 +15,10 @@ from .._random import Stream, choose
 from .._threads import in_threads, n_threads
 from ..bands.evidence import full_band_table
 from ..bands.ladder import Ladder
-from ..families import is_built_in
 from ..models.drawing import ModelSet, joined
 from ..models.membership import sample_membership
 from ..models.refit import can_refit
+from ..models.residuals import is_built_in
 from ..protocols import Bools, Floats
 from ..structures.greedy import BandCounts, Candidate, evidence_rows, greedy, significance_limit
 from ..structures.local_models import local_models

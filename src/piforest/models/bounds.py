@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from .._kernels import bounds as compiled
 from .._random import Stream
 from .._threads import in_parts
-from ..families import Family, extent, is_built_in, layout_of, null_rows
-from ..families.scaled import coordinates_to, residuals_to
+from ..families import Family, extent, layout_of, null_rows
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .drawing import ModelSet
+from .residuals import is_built_in
 
 __all__ = ["Bounds"]
 
@@ -207,7 +207,7 @@ def _background(counts: Floats, are_records: bool) -> Floats:
 def _charted(family: Family, params: Floats, X: Floats) -> Iterator[tuple[Floats, list[Floats]]]:
     """Residuals and coordinates, each (rows, m), in blocks of rows that fit into the cache."""
     d = X.shape[1]
-    residuals, coordinates = residuals_to(family, params, d), coordinates_to(family, params, d)
+    residuals, coordinates = family.residuals_to(params, d), family.coordinates_to(params, d)
     for start in range(0, len(X), _BLOCK):
         block = X[start : start + _BLOCK]
         yield residuals(block), coordinates(block)

@@ -14,12 +14,12 @@ import numpy as np
 
 from .._kernels.moments import add_moments
 from .._threads import in_parts
-from ..families import Frame, extent, is_built_in, layout_of
+from ..families import Frame, extent, layout_of
 from ..families.scaled import column_units
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .drawing import ModelSet
 from .membership import SampleMembership
-from .residuals import residual_blocks
+from .residuals import is_built_in, residual_blocks
 
 # Points beyond this many scales have no weight.
 _REACH = 2.5

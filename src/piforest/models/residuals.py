@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
+from typing import cast
 
 import numpy as np
 
 from .._kernels.preferences import exclude_outside
 from .._validation import check_distances, check_shape
-from ..families import is_built_in
-from ..families.scaled import coordinates_to, residuals_to
-from ..protocols import Floats
+from ..families import FAMILIES, Family
+from ..families.scaled import ScaledFamily
+from ..protocols import Floats, ModelFamily
 from .drawing import ModelSet
 
 # The size of a block's table: small enough for the cache, large enough that threads seldom wait
@@ -58,13 +60,23 @@ def residual_blocks(
         yield rows, R[: rows.stop - start]
 
 
+def is_built_in(family: ModelFamily) -> bool:
+    """Whether the residuals of one row and one model do not depend on those computed with them."""
+    return _is_registered(type(family.base if isinstance(family, ScaledFamily) else family))
+
+
+@lru_cache(maxsize=64)
+def _is_registered(kind: type) -> bool:
+    return f"{kind.__module__}:{kind.__qualname__}" in FAMILIES.entries.values()
+
+
 def _residuals(models: ModelSet, d: int, limit: Floats) -> Callable[[Floats], Floats]:
     """The residuals of blocks of rows of d columns, infinite for points within the limit outside
     the bounds of a model."""
     bounds, distances = models.bounds, _distances(models, d)
     if bounds is None:
         return distances
-    coordinates = coordinates_to(models.family, models.params, d)
+    coordinates = cast(Family, models.family).coordinates_to(models.params, d)
 
     def bounded(block: Floats) -> Floats:
         R, U = distances(block), coordinates(block)
@@ -83,7 +95,7 @@ def _distances(models: ModelSet, d: int) -> Callable[[Floats], Floats]:
     """
     family = models.family
     if is_built_in(family):
-        return residuals_to(family, models.params, d)
+        return cast(Family, family).residuals_to(models.params, d)
     source = f"residuals of family {family.name!r}"
 
     def checked(block: Floats) -> Floats:
