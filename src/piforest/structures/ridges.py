@@ -29,8 +29,8 @@ _UNIFORM, _ENOUGH = 4096, 50
 # Structures with half-widths above this share of the box have few surroundings among the points,
 # and their half-widths are two sigmas, so that they are compared with what is next to them.
 _WIDE = 0.1
-# The box holds 98 % of each column, and narrow structures at its ends with what is beyond them.
-_BOX, _MARGIN = (1.0, 99.0), 0.05
+# The box holds 98 % of each column, and what is beyond narrow structures at its ends.
+_BOX = (1.0, 99.0)
 # Points within this many half-widths of another structure, and nearer to it, belong to that one.
 _OTHERS = 2.0
 
@@ -46,14 +46,14 @@ def stand_out(X: Floats, structures: Sequence[Structure], stream: Stream) -> Boo
     shares = stream.generator().random((_UNIFORM, X.shape[1]))
     found = []
     for k, each in enumerate(structures):
-        size = box[1] - box[0]
-        wide = bool(each.half_width > _WIDE * np.min(size / column_units(each.family, len(size))))
-        margin = np.zeros_like(size) if wide else _MARGIN * size
+        units = column_units(each.family, X.shape[1])
+        wide = bool(each.half_width > _WIDE * np.max((box[1] - box[0]) / units))
+        margin = 0.0 if wide else _BESIDE[-1][1] * each.half_width * units
         low, high = box[0] - margin, box[1] + margin
         inside = X[np.all((low <= X) & (high >= X), axis=1)]
         r = _sides(inside, structures, k)
         r0 = _sides(_uniform_near(each, low, high, shares), structures, k)
-        found.append(_is_ridge(r, r0, each.family.codimension(len(size)), wide))
+        found.append(_is_ridge(r, r0, each.family.codimension(X.shape[1]), wide))
     return np.array(found)
 
 
