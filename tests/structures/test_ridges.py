@@ -93,6 +93,12 @@ def test_a_line_in_space_is_compared_with_what_is_around_it():
     assert stand_out(np.concatenate([ball, along]), [axis], STREAM)[0]
 
 
+def test_structures_in_many_dimensions_are_not_looked_at():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.zeros((300, 2)), rng.normal(size=(300, 4))], axis=1)
+    assert stand_out(X, [structure("line", [0.0] * 5 + [1.0] + [0.0] * 5 + [1.0], 1.0)], STREAM)[0]
+
+
 def test_other_rows_than_points_always_stand_out():
     X = np.random.default_rng(0).uniform(size=(50, 4))
     H = structure("homography", np.eye(3).ravel(), 0.1)

@@ -31,6 +31,7 @@ _UNIFORM, _ENOUGH = 4096, 50
 _WIDE = 0.1
 # The box holds 98 % of each column, and what is beyond narrow structures at its ends.
 _BOX = (1.0, 99.0)
+_MOST_DIRECTIONS = 2
 # Points within this many half-widths of another structure, and nearer to it, belong to that one.
 _OTHERS = 2.0
 
@@ -38,22 +39,24 @@ _OTHERS = 2.0
 def stand_out(X: Floats, structures: Sequence[Structure], stream: Stream) -> Bools:
     """(s,) which structures of the points X are denser than what is beside them.
 
-    Only curves and surfaces among points are looked at; all others stand out.
+    Only curves and surfaces among points are looked at; all others stand out. In more directions
+    than two across a structure, few points are near its middle.
     """
-    if not structures or not all(_is_among_points(each.family) for each in structures):
+    d = X.shape[1]
+    if not structures or not all(_has_sides(each.family, d) for each in structures):
         return np.ones(len(structures), np.bool_)
     box = np.percentile(X, _BOX, axis=0)
     shares = stream.generator().random((_UNIFORM, X.shape[1]))
     found = []
     for k, each in enumerate(structures):
-        units = column_units(each.family, X.shape[1])
+        units = column_units(each.family, d)
         wide = bool(each.half_width > _WIDE * np.max((box[1] - box[0]) / units))
         margin = 0.0 if wide else _BESIDE[-1][1] * each.half_width * units
         low, high = box[0] - margin, box[1] + margin
         inside = X[np.all((low <= X) & (high >= X), axis=1)]
         r = _sides(inside, structures, k)
         r0 = _sides(_uniform_near(each, low, high, shares), structures, k)
-        found.append(_is_ridge(r, r0, each.family.codimension(X.shape[1]), wide))
+        found.append(_is_ridge(r, r0, each.family.codimension(d), wide))
     return np.array(found)
 
 
@@ -63,8 +66,8 @@ def standing_out(X: Floats, structures: Sequence[Structure], stream: Stream) -> 
     return [each for each, seen in zip(structures, dense) if seen]
 
 
-def _is_among_points(family: ModelFamily) -> bool:
-    return layout_of(family).kind == "points"
+def _has_sides(family: ModelFamily, d: int) -> bool:
+    return layout_of(family).kind == "points" and family.codimension(d) <= _MOST_DIRECTIONS
 
 
 def _uniform_near(structure: Structure, low: Floats, high: Floats, shares: Floats) -> Floats:
