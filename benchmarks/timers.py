@@ -13,7 +13,7 @@ _FITTING = "piforest.fitting"
 # Stages that contain no other; what is left of the whole is the rest.
 FIT = {
     "samples and models": (f"{_FITTING}.embedding", "draw_models"),
-    "choice of widths": (f"{_FITTING}.embedding", "choose_grid"),
+    "choice of widths": (f"{_FITTING}.embedding", "steady_grid"),
     "unexplained rows": (f"{_FITTING}.embedding", "add_unexplained"),
     "bands": (f"{_FITTING}.embedding", "_Scaling._measure"),
     "names": (f"{_FITTING}.refinement", "name_counts"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,13 @@ from ..models.membership import first_occurrences, sample_membership
 from ..models.refit import can_refit
 from ..protocols import Bools, Floats, ModelFamily
 from ..sampling import resolve_sampler
-from ..structures.greedy import BandCounts, evidence_rows, greedy, significance_limit
+from ..structures.greedy import (
+    BandCounts,
+    Candidate,
+    evidence_rows,
+    greedy,
+    significance_limit,
+)
 from ..structures.laws import description_gain, law_of_all, target_of, without_heaps
 from ..structures.ridges import stand_out
 
@@ -89,14 +96,17 @@ def choose_grid(
     table = full_band_table(some, few, sample_membership([few]), ladder, n_jobs)
     without = _without_wide(table)
     counted = evidence_rows([BandCounts(some, few, table)], np.ones(len(some), np.bool_))
-    wide, narrow = _evidence(some, few, table, counted), _evidence(some, few, without, counted)
+    wide, narrow = (_selected(some, few, each, counted) for each in (table, without))
+    least = _MUCH_BETTER * _evidence(some, narrow)
     # All widths compared with the same null rows: no width has an advantage.
     against_null = Grid(grid.widths, len(grid.widths))
-    if wide > _MUCH_BETTER * narrow and wide > _best_evidence(some, few, without, counted):
-        return against_null
-    if narrow == 0:
+    if _total(wide) > least:  # else those that stand out have no more either
+        value = _evidence(some, wide)
+        if value > least and value > _best_evidence(some, few, without, counted):
+            return against_null
+    if least == 0:
         ladder = Ladder(against_null, ladder.null, ladder.effect)
-        if _evidence(some, few, table._replace(ladder=ladder), counted) > 0:
+        if _evidence(some, _selected(some, few, table._replace(ladder=ladder), counted)) > 0:
             return against_null
         distinct = first_occurrences(some, (), np.ones(len(some), np.bool_))
         if law_of_all(models.family, some[distinct]) is not None:
@@ -128,23 +138,29 @@ def _is_one_law(X: Floats, models: ModelSet, narrow: BandTable, counted: Bools) 
     return max(one, 0.0) > many
 
 
-def _evidence(
+def _selected(
     X: Floats, models: ModelSet, table: BandTable, counted: Bools, widest: float = np.inf
-) -> float:
-    """The log-likelihood ratio of the structures that greedy selection finds among the counted
-    rows: of those that stand out, or of all with half-widths of at most `widest`."""
-    found = greedy([BandCounts(X, models, table)], counted, _REACH, widest=widest)
-    if widest < np.inf:
-        return sum(each.log_ratio for each in found)
+) -> list[Candidate]:
+    """What greedy selection finds among the counted rows, with half-widths of at most `widest`."""
+    return greedy([BandCounts(X, models, table)], counted, _REACH, widest=widest)
+
+
+def _total(found: Sequence[Candidate]) -> float:
+    """The log-likelihood ratio of structures."""
+    return sum(each.log_ratio for each in found)
+
+
+def _evidence(X: Floats, found: Sequence[Candidate]) -> float:
+    """The log-likelihood ratio of those that stand out."""
     dense = stand_out(X, [each.structure() for each in found], Stream(0).child("beside"))
-    return sum(each.log_ratio for each, seen in zip(found, dense) if seen)
+    return _total([each for each, seen in zip(found, dense) if seen])
 
 
 def _best_evidence(X: Floats, models: ModelSet, table: BandTable, counted: Bools) -> float:
     """The largest evidence of a selection with narrower and narrower bands: the first one may
     take a wide band around several structures, which has less evidence than all of them."""
     starts = table.ladder.widths[:_STARTS]
-    return max(_evidence(X, models, table, counted, float(width)) for width in starts)
+    return max(_total(_selected(X, models, table, counted, float(width))) for width in starts)
 
 
 def _without_wide(table: BandTable) -> BandTable:

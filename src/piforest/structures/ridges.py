@@ -45,7 +45,7 @@ def stand_out(X: Floats, structures: Sequence[Structure], stream: Stream) -> Boo
     d = X.shape[1]
     if not structures or not all(_has_sides(each.family, d) for each in structures):
         return np.ones(len(structures), np.bool_)
-    box = np.percentile(X, _BOX, axis=0)
+    box, R = np.percentile(X, _BOX, axis=0), _relative(X, structures)
     shares = stream.generator().random((_UNIFORM, X.shape[1]))
     found = []
     for k, each in enumerate(structures):
@@ -53,9 +53,10 @@ def stand_out(X: Floats, structures: Sequence[Structure], stream: Stream) -> Boo
         wide = bool(each.half_width > _WIDE * np.max((box[1] - box[0]) / units))
         margin = 0.0 if wide else _BESIDE[-1][1] * each.half_width * units
         low, high = box[0] - margin, box[1] + margin
-        inside = X[np.all((low <= X) & (high >= X), axis=1)]
-        r = _sides(inside, structures, k)
-        r0 = _sides(_uniform_near(each, low, high, shares), structures, k)
+        inside = np.all((low <= X) & (high >= X), axis=1)
+        uniform = _uniform_near(each, low, high, shares)
+        r = _sides(X[inside], R[inside], each, k)
+        r0 = _sides(uniform, _relative(uniform, structures), each, k)
         found.append(_is_ridge(r, r0, each.family.codimension(d), wide))
     return np.array(found)
 
@@ -83,13 +84,22 @@ def _uniform_near(structure: Structure, low: Floats, high: Floats, shares: Float
     return np.asarray(start + (end - start) * shares)
 
 
-def _sides(X: Floats, structures: Sequence[Structure], k: int) -> Floats:
-    """The distances, in half-widths, of the points that belong to no structure but one; negative on
-    one side where it has two."""
-    R = np.column_stack([each.residuals(X) / each.half_width for each in structures])
+def _relative(X: Floats, structures: Sequence[Structure]) -> Floats:
+    """(n, s) the distances in half-widths."""
+    R = np.empty((len(X), len(structures)))
+    for family in {id(each.family): each.family for each in structures}.values():
+        own = [k for k, each in enumerate(structures) if each.family is family]
+        params = np.array([structures[k].params for k in own])
+        R[:, own] = family.residuals(X, params) / [structures[k].half_width for k in own]
+    return R
+
+
+def _sides(X: Floats, R: Floats, structure: Structure, k: int) -> Floats:
+    """The distances, in half-widths, of the points that belong to no structure but number k;
+    negative on one side where it has two. R (n, s): of all points and structures."""
     others = np.delete(R, k, axis=1)
     left = np.all((others > _OTHERS) | (others > R[:, [k]]), axis=1)
-    return np.asarray(R[left, k] * side_of(structures[k].family, X[left], structures[k].params))
+    return np.asarray(R[left, k] * side_of(structure.family, X[left], structure.params))
 
 
 def _is_ridge(r: Floats, r0: Floats, codimension: int, wide: bool) -> bool:
