@@ -338,3 +338,9 @@ def test_a_fit_that_explains_much_less_than_its_comparison_is_a_finding(circles)
         assert f"explained {100 * share:.0f} % of the rows with " in found.text
         assert found.text.endswith(fewer)
         assert f"family={proposals[1].name!r}" in found.advice
+
+
+def test_the_warning_of_no_structure_says_that_families_were_compared():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    with pytest.warns(UserWarning, match="or of another family that was compared, is significant"):
+        PreferenceIsolationForest(random_state=0).fit(X)

@@ -129,8 +129,10 @@ class ThresholdMethods(DetectorBase):
             embedding = self.fitted_.embedding
             assert embedding is not None  # without models there is no structure to look for
             names = " or ".join(repr(models.family.name) for models in embedding.models)
+            compared = getattr(self, "proposals_", None)
+            others = "" if compared is None else ", or of another family that was compared,"
             warn_user(
-                f"no structure of family {names} is significant in {len(self.fitted_.points)} "
-                "points, so that no point is flagged; see diagnosis_. To flag a share of them "
-                "nevertheless, pass contamination."
+                f"no structure of family {names}{others} is significant in "
+                f"{len(self.fitted_.points)} points, so that no point is flagged; see diagnosis_. "
+                "To flag a share of them nevertheless, pass contamination."
             )
