@@ -257,7 +257,7 @@ def test_an_image_pair_shows_keypoints_then_matches_over_both_images(tab, studio
 
 
 def test_a_run_is_cancelled_reloaded_and_seen_in_two_tabs(tab, studio, tmp_path):
-    write_lines(tmp_path / "long.csv", 60_000)
+    write_lines(tmp_path / "long.csv", 240_000)
     page = tab()
     page.set_input_files("#picker", tmp_path / "long.csv")
     page.wait_for_selector("text=Next: family")
@@ -301,7 +301,7 @@ KEEP_WHAT_IS_SAID = """() => {
 def _restarted(browser, tmp_path, number):
     """A page on a run whose server gets a signal, and is started again at the same address."""
     playwright_and_chromium()
-    write_lines(tmp_path / "long.csv", 60_000)
+    write_lines(tmp_path / "long.csv", 240_000)
     child, address = start_studio(tmp_path / "home", tmp_path)
     context = browser.new_context()
     try:
