@@ -135,6 +135,19 @@ def test_a_line_has_two_sides_and_a_line_in_space_has_one():
     assert (side_of(get_family("line"), space, np.array([0.0, 0, 0, 1, 0, 0])) == 1).all()
 
 
+class Unsigned:
+    """A formula of which no absolute value tells the side."""
+
+    def formula(self, x, theta, xp):
+        return xp.sqrt((x[0] - abs(theta[0])) ** 2 + x[1] ** 2)
+
+
+def test_without_an_absolute_value_of_rows_there_is_one_side():
+    X = np.random.default_rng(0).normal(size=(5, 2))
+    assert (side_of(Unsigned(), X, np.array([-1.0])) == 1).all()
+    assert (side_of(object(), X, np.array([-1.0])) == 1).all()
+
+
 def filled(kind, n):
     rng = np.random.default_rng(3)
     X = rng.uniform(-1, 1, (6 * n, 2))

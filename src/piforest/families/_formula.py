@@ -82,11 +82,13 @@ def side_of(family: Any, X: Floats, params: Floats) -> Floats:
     formula = getattr(family, "formula", None)
     if formula is None:
         return np.ones(len(X))
-    theta = prepared_params(family, params[None])[0]
+    theta = prepared_params(family, params[None]).T
     signs: list[Floats] = []
-    columns = [np.ascontiguousarray(column).view(_WithSign) for column in X.T]
+    columns = [np.ascontiguousarray(column)[:, None].view(_WithSign) for column in X.T]
     for column in columns:
         column.signs = signs
-    with np.errstate(all="ignore"):
-        formula(columns, list(theta), np)
-    return np.where(signs[-1] < 0, -1.0, 1.0) if signs else np.ones(len(X))
+    with np.errstate(all="ignore"):  # columns and parameters as in `residuals_of`
+        formula(columns, list(theta[:, None]), np)
+    if not signs or signs[-1].size != len(X):
+        return np.ones(len(X))
+    return np.where(signs[-1].ravel() < 0, -1.0, 1.0)
