@@ -304,13 +304,12 @@ class _Scaling:
         return choose(self.stream.child("rows"), n, min(n, n_rows or n))
 
     def _count(self, drawn: list[ModelSet]) -> list[BandCounted | None]:
-        """What is counted for the drawn models of each family."""
-        some, n_jobs = self._some(_DRAWN_ROWS), self.parameters.n_jobs
+        """What is counted for the drawn models of each family, in one thread: it fills the gaps
+        that the search for further models leaves."""
+        some = self._some(_DRAWN_ROWS)
         return [
             # The last bits of a custom family may depend on the other models.
-            count_bands(rows.dithered[some], models, ladder, n_jobs)
-            if is_built_in(models.family)
-            else None
+            count_bands(rows.dithered[some], models, ladder) if is_built_in(models.family) else None
             for rows, models, ladder in zip(self.rows, drawn, self.ladders)
         ]
 

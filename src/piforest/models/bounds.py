@@ -35,8 +35,8 @@ _MAX_PIECES = 3
 # points make any unevenness significant, but a part with fewer points is no end.
 _MAX_OUTSIDE = 0.25
 _NULL_ROWS = 8192
-# Models of a thread, and rows of a block; see `refit`.
-_PART, _FEWEST, _BLOCK = 128, 16, 256
+# Models of a thread, of which fewer take as long, and rows of a block; see `refit`.
+_PART, _FEWEST, _BLOCK = 128, 64, 256
 # The band whose null points are the background, in units of the extent.
 _BACKGROUND = 0.36
 

@@ -65,10 +65,16 @@ def local_samples(X: Floats, size: int, numbers: Ints, stream: Stream) -> Ints:
         for part in parts
     ]
     # The tree is one piece of work, as long as the others together.
-    tree, *_ = at_once(partial(KDTree, X) if listed.any() else _no_tree, *work)
+    tree, *_ = at_once(partial(_tree, X) if listed.any() else _no_tree, *work)
     if tree is not None:
         _from_lists(tree, X, seeds, ranks, np.flatnonzero(listed), out)
     return out
+
+
+def _tree(X: Floats) -> KDTree:
+    """Split in the middle of the cells, which takes half the time of medians: the queries, some
+    thousand, are as fast."""
+    return KDTree(X, balanced_tree=False, compact_nodes=False)
 
 
 def _no_tree() -> None:
