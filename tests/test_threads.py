@@ -7,10 +7,12 @@ import threading
 import time
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from piforest._threads import (
     at_once,
     beside,
+    blas_threads,
     in_parts,
     in_threads,
     n_threads,
@@ -151,3 +153,13 @@ def test_an_error_beside_is_raised_with_the_result():
 def _ident():
     time.sleep(0.001)
     return threading.get_ident()
+
+
+def test_blas_uses_as_many_threads_as_the_caller_and_its_own_number_afterwards():
+    def numbers():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    before = numbers()
+    with thread_limit(1), blas_threads():
+        assert numbers() == {1}
+    assert numbers() == before

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
+from threadpoolctl import ThreadpoolController
 
 # The minimum number of chunks for each thread: more chunks cost time, but fewer balance worse.
 _CHUNKS_PER_THREAD = 32
@@ -26,6 +27,9 @@ _END: Any = object()
 _kept = threading.local()
 
 _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
+
+# The threads of BLAS are set for the whole process: by one caller at a time.
+_blas_lock = threading.Lock()
 
 
 @contextmanager
@@ -68,6 +72,20 @@ def beside(function: Callable[[], _T]) -> Iterator[Callable[[], _T]]:
     with ThreadPoolExecutor(1) as pool:
         result = pool.submit(copy_context().run, function)
         yield result.result
+
+
+@contextmanager
+def blas_threads() -> Iterator[None]:
+    """BLAS uses the threads of `thread_limit` in the block. By itself it takes all cores, which
+    then wait actively for some 30 ms, longer than most products last."""
+    with _blas_lock, _blas().limit(limits=n_threads()):
+        yield
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Finding the libraries takes 3 ms."""
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _call(function: Callable[[], Any]) -> Any:
@@ -128,14 +146,14 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return pool
 
 
-def _forget_pools() -> None:
-    """The threads of a pool do not exist in a forked process."""
-    global _kept
-    _kept = threading.local()
+def _forget_threads() -> None:
+    """The threads of a pool, and who holds a lock, do not exist in a forked process."""
+    global _kept, _blas_lock
+    _kept, _blas_lock = threading.local(), threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pools)
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _call_each(function: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> list[Any]:

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from ._kernels.selection import add_products, merge_models, name_models
 from ._rows import UNIT, SparseRows
-from ._threads import in_parts, in_threads, n_threads
+from ._threads import blas_threads, in_parts, in_threads, n_threads
 from .models.drawing import ModelSet
 from .models.membership import SampleMembership
 from .models.residuals import is_built_in, residual_blocks
@@ -130,7 +130,8 @@ def _products(rows: SparseRows) -> NDArray[np.float32]:
     if _DENSE * np.sum(rows.counts**2) < len(rows) * m * m:
         return _sparse_products(rows, steps)
     P = csr_array((steps, rows.indices.astype(np.int32), rows.indptr), (len(rows), m)).toarray()
-    return np.asarray(P.T @ P)
+    with blas_threads():
+        return np.asarray(P.T @ P)
 
 
 def _sparse_products(rows: SparseRows, steps: NDArray[np.float32]) -> NDArray[np.float32]:
