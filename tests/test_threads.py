@@ -12,11 +12,11 @@ from threadpoolctl import threadpool_info
 from piforest._threads import (
     at_once,
     beside,
-    blas_threads,
     in_parts,
     in_threads,
     n_threads,
     one_ahead,
+    one_blas_thread,
     thread_limit,
 )
 
@@ -155,11 +155,32 @@ def _ident():
     return threading.get_ident()
 
 
-def test_blas_uses_as_many_threads_as_the_caller_and_its_own_number_afterwards():
-    def numbers():
-        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+def _numbers_of_blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
-    before = numbers()
-    with thread_limit(1), blas_threads():
-        assert numbers() == {1}
-    assert numbers() == before
+
+def test_blas_uses_one_thread_in_a_fit_and_its_own_number_afterwards():
+    before = _numbers_of_blas_threads()
+    with one_blas_thread():
+        with one_blas_thread():
+            assert _numbers_of_blas_threads() == {1}
+        assert _numbers_of_blas_threads() == {1}
+    assert _numbers_of_blas_threads() == before
+
+
+def test_blas_gets_its_threads_back_after_several_fits_at_once():
+    def fit(number):
+        with one_blas_thread():
+            started.wait()
+            if number:
+                first_has_ended.wait()
+
+    before = _numbers_of_blas_threads()
+    started, first_has_ended = threading.Barrier(2), threading.Event()
+    threads = [threading.Thread(target=fit, args=(number,)) for number in (0, 1)]
+    for thread in threads:
+        thread.start()
+    threads[0].join()
+    first_has_ended.set()
+    threads[1].join()
+    assert _numbers_of_blas_threads() == before

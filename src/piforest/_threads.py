@@ -28,7 +28,6 @@ _kept = threading.local()
 
 _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
 
-# The threads of BLAS are set for the whole process: by one caller at a time.
 _blas_lock = threading.Lock()
 
 
@@ -74,18 +73,29 @@ def beside(function: Callable[[], _T]) -> Iterator[Callable[[], _T]]:
         yield result.result
 
 
-@contextmanager
-def blas_threads() -> Iterator[None]:
-    """BLAS uses the threads of `thread_limit` in the block. By itself it takes all cores, which
-    then wait actively for some 30 ms, longer than most products last."""
-    with _blas_lock, _blas().limit(limits=n_threads()):
-        yield
-
-
 @cache
 def _blas() -> ThreadpoolController:
     """Finding the libraries takes 3 ms."""
     return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS uses one thread in the block: many of its small products take longer with all cores,
+    which then wait actively for 30 ms, and `n_jobs` would not hold for them.
+
+    The number holds for the whole process. Of several callers at once the first one sets it, and
+    sets it back when it ends, so that it is never left at one.
+    """
+    lock = _blas_lock
+    if not lock.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _blas().limit(limits=1):
+            yield
+    finally:
+        lock.release()
 
 
 def _call(function: Callable[[], Any]) -> Any:

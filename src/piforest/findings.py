@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ._random import SUBSET, Stream, subset
+from ._threads import one_blas_thread
 from ._validation import check_enough_rows
 from .bands.evidence import BandTable, strongly_disagrees
 from .bands.ladder import is_noisy
@@ -163,6 +164,7 @@ class Findings:
         """Take it as known that no structure is in the data."""
         self._greedy, self._structures = [], []
 
+    @one_blas_thread()
     def found_structure(self, backend: Backend, tables: Tables | None = None) -> bool:
         """Whether any structure is significant in the pool."""
         if self._greedy is None:
@@ -182,6 +184,7 @@ class Findings:
         families = [models.family for models in self.fitted.embedding.models]
         return hide_structures(families, self.fitted.points, self._greedy or [])
 
+    @one_blas_thread()
     def diagnosis(self, backend: Backend, steps: Floats | None) -> list[Finding]:
         """What to know about the data and the result; steps: of the columns."""
         if self._diagnosis is None:
@@ -203,6 +206,7 @@ class Findings:
             )
         return list(self._diagnosis)
 
+    @one_blas_thread()
     def structures(self, backend: Backend) -> list[Structure]:
         """The structures of the pool, with members from the training rows, or from the random
         50,000 that represent them."""
@@ -286,6 +290,7 @@ class Findings:
         cells = assign_rows(rows, scores <= threshold, found).labels
         return [each.with_members(numbers[cells == k]) for k, each in enumerate(found)]
 
+    @one_blas_thread()
     def _vote_threshold(
         self, backend: Backend, rows: Floats, scores: Floats, tables: Tables | None = None
     ) -> float:

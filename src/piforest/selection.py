@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from ._kernels.selection import add_products, merge_models, name_models
 from ._rows import UNIT, SparseRows
-from ._threads import blas_threads, in_parts, in_threads, n_threads
+from ._threads import in_parts, in_threads, n_threads
 from .models.drawing import ModelSet
 from .models.membership import SampleMembership
 from .models.residuals import is_built_in, residual_blocks
@@ -36,6 +36,8 @@ _COMPARED_ROWS, _MIN_COMPARED, _PRODUCTS = 2048, 512, 2**32
 _DENSE = 24
 # Rows of a thread that multiplies them, at least.
 _ROWS_EACH = 256
+# Columns of a thread in a product of dense matrices, at least: with fewer, BLAS is slower for each.
+_COLUMNS_EACH = 128
 # Rows of a thread, and models that they are compared with at once.
 _BLOCK, _CHUNK = 256, 1024
 
@@ -130,8 +132,13 @@ def _products(rows: SparseRows) -> NDArray[np.float32]:
     if _DENSE * np.sum(rows.counts**2) < len(rows) * m * m:
         return _sparse_products(rows, steps)
     P = csr_array((steps, rows.indices.astype(np.int32), rows.indptr), (len(rows), m)).toarray()
-    with blas_threads():
-        return np.asarray(P.T @ P)
+    products = np.empty((m, m), np.float32)
+
+    def multiply(part: slice) -> None:
+        np.matmul(P.T[part], P, out=products[part])
+
+    in_parts(multiply, m, m, _COLUMNS_EACH)
+    return products
 
 
 def _sparse_products(rows: SparseRows, steps: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from .._numbers import readable
 from .._random import Stream, choose
-from .._threads import beside, thread_limit
+from .._threads import beside, one_blas_thread, thread_limit
 from .._validation import (
     NoModels,
     check_family_fits,
@@ -55,6 +55,7 @@ _DRAWN_ROWS = 4096
 Tables = list[BandTable | None]
 
 
+@one_blas_thread()
 def fit_embedding(
     rows: TrainingRows,
     parameters: EmbeddingParameters,

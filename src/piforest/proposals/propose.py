@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 from .._numbers import readable
 from .._random import Stream, choose
 from .._tensors import to_numpy
+from .._threads import one_blas_thread
 from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
 from ..families import get_family, layout_of, resolve_family
 from ..families.scaled import ScaledFamily, unscaled
@@ -91,6 +92,7 @@ def propose_families(
     return propose(rows, names, stream, families=families, max_rows=max_rows)
 
 
+@one_blas_thread()
 def propose(
     X: Floats,
     names: Sequence[str] | None,
