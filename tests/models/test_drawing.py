@@ -163,14 +163,14 @@ def test_the_mixed_sampler_equals_the_naive_one(size, points):
 
 
 def test_local_samples_of_one_of_many_points_are_the_seeds_of_larger_ones():
-    X, numbers = np.random.default_rng(0).uniform(size=(5000, 2)), np.arange(60)
+    X, numbers = np.random.default_rng(0).uniform(size=(6000, 2)), np.arange(60)
     drawn = local_samples(X, 1, numbers, Stream(5))
     assert np.array_equal(drawn, local_samples(X, 4, numbers, Stream(5))[:, :1])
 
 
 def test_local_samples_of_many_points_are_near_and_distinct():
-    X = np.random.default_rng(0).uniform(size=(5000, 2))
-    X[4000:] = X[:1000]
+    X = np.random.default_rng(0).uniform(size=(6000, 2))
+    X[5000:] = X[:1000]
     drawn = MIXED.draw(X, 4, 4000, Stream(5))
     assert all(len(set(sample)) == 4 for sample in drawn.tolist())
     assert np.array_equal(MIXED.draw(X, 4, 100, Stream(5)), drawn[:100])
@@ -178,7 +178,7 @@ def test_local_samples_of_many_points_are_near_and_distinct():
     uniform, local = np.median(radius[::2]), radius[1::2]
     # K is log-uniform from 4 to n, and the K nearest lie within sqrt(K / (pi n)).
     expected = np.sqrt(
-        np.exp(np.log(4) + np.array([0.25, 0.5, 0.75]) * np.log(5000 / 4)) / 5000 / np.pi
+        np.exp(np.log(4) + np.array([0.25, 0.5, 0.75]) * np.log(6000 / 4)) / 6000 / np.pi
     )
     quantiles = np.quantile(local, [0.25, 0.5, 0.75])
     assert (np.abs(np.log(quantiles / expected)) < 0.35).all()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.spatial import cKDTree
 
 from ..bands.noise import median_length
@@ -24,7 +25,7 @@ _NEIGHBOURS, _EVERYWHERE = 10, 2.0
 # Errors of matches have tails: this share of the rows of a structure has errors so many times as
 # large. Without tails, the farther rows of a structure are one more structure.
 _TAIL, _TAIL_WIDTH = 0.05, 3.0
-# Distances in sigmas beyond this count as this: exp(-700) is still a number.
+# Distances of so many sigmas of the tail count as this: exp(-700) is still a number.
 _FAR = 37.0
 # The first rounds settle which rows belong to which structure.
 _SETTLING = 2
@@ -69,8 +70,12 @@ class Mixture:
         self._lifted = Lifted.of(family, X)
         rows = self._lifted.rows
         self._products = (rows[:, :, None] * rows[:, None, :]).reshape(len(X), -1)
-        self._places = cKDTree(X)
-        self._neighbours = self.nearest(np.arange(len(X)), min(_NEIGHBOURS, len(X) - 1) + 1)[:, 1:]
+        self._fewest = family.sample_size(X.shape[1]) + 1
+        self._places, self._n_near = cKDTree(X), min(_NEIGHBOURS, len(X) - 1)
+        near = self.nearest(np.arange(len(X)), self._n_near + 1)[:, 1:]
+        starts = np.arange(0, near.size + 1, self._n_near)
+        self._near = csr_matrix((np.ones(near.size), near.ravel(), starts), (len(X), len(X)))
+        """adds what the neighbours of each row have"""
 
     def nearest(self, rows: Ints, n_nearest: int) -> Ints:
         """(m, n_nearest) the rows that are nearest to some, in both images."""
@@ -82,25 +87,26 @@ class Mixture:
         R = self.residuals(params)
         shares = np.full((len(R), len(params) + 1), 1 / (len(params) + 1))
         for step in range(rounds):
-            P, _ = self._posterior(R, sigmas, shares)
-            near = P[self._neighbours].sum(axis=1)
-            shares = (_EVERYWHERE * P.mean(axis=0) + near) / (
-                _EVERYWHERE + self._neighbours.shape[1]
-            )
-            enough = P[:, 1:].sum(axis=0) > self.family.sample_size(self.X.shape[1]) + 1
+            ratios, inner = self._densities(R, sigmas)
+            P, _ = _posterior(ratios, shares)
+            shares = self._shares(P)
+            number = P[:, 1:].sum(axis=0)
+            enough = number > self._fewest
+            weights = _weights(inner, P)
             if step >= _SETTLING:
-                weights = self._weights(R, sigmas, P[:, 1:])
-                params, R = self._refitted(params, R, weights, enough)
-            weights = self._weights(R, sigmas, P[:, 1:])
-            sigmas = np.where(enough, self._sigmas(R, weights, P[:, 1:]), sigmas)
-        P, density = self._posterior(R, sigmas, shares)
+                params, R, moved = self._refitted(params, R, weights, enough)
+                if moved:
+                    weights = _weights(self._densities(R, sigmas)[1], P)
+            sigmas = np.where(enough, self._sigmas(R, weights, number), sigmas)
+        P, total = _posterior(self._densities(R, sigmas)[0], shares)
+        density = np.log(total)
         evidence = float(density.sum() - self.prices(sigmas).sum())
         return Mixed(params, sigmas, shares, P, density, evidence)
 
     def log_ratios(self, R: Floats, sigmas: Floats) -> Floats:
         """(n, k) the logarithm of the density of rows with residuals R (n, k) on structures,
         compared with that of unrelated matches."""
-        return np.logaddexp(*self._parts(R, sigmas))
+        return np.log(self._densities(R, sigmas)[0])
 
     def prices(self, sigmas: Floats) -> Floats:
         """(k,) the prices of structures with these sigmas, in nats: the digits of the parameters,
@@ -134,48 +140,48 @@ class Mixture:
         """(k,) the logarithms of the largest densities on structures."""
         return np.asarray(self.codimension * np.log(self.size / (np.sqrt(2 * np.pi) * sigmas)))
 
-    def _parts(self, R: Floats, sigmas: Floats) -> tuple[Floats, Floats]:
-        """(n, k) the logarithms of the densities of the core and of the tail."""
-        core, tail = (
-            np.log(share) + self._peaks(width * sigmas)
-            - 0.5 * np.minimum(R / (width * sigmas), _FAR) ** 2
-            for share, width in ((1 - _TAIL, 1.0), (_TAIL, _TAIL_WIDTH))
-        )  # fmt: skip
-        return core, tail
+    def _densities(self, R: Floats, sigmas: Floats) -> tuple[Floats, Floats]:
+        """(n, k) the densities of rows with residuals R (n, k) on structures, compared with that of
+        unrelated matches, and the shares that their cores have in them."""
+        squares = np.minimum(R / (_TAIL_WIDTH * sigmas), _FAR)
+        squares *= squares
+        tail = np.exp(-0.5 * squares)
+        # The core is this power of the tail, so that one exponential serves both.
+        power = tail * tail
+        power *= power
+        power *= power
+        core, rest = (1 - _TAIL) * power, _TAIL / _TAIL_WIDTH**self.codimension
+        both = core + rest
+        tail *= np.exp(self._peaks(sigmas))
+        return both * tail, core / both
 
-    def _weights(self, R: Floats, sigmas: Floats, P: Floats) -> Floats:
-        """(n, k) the weights of the rows for least squares: their probabilities P, those in the
-        tail as much less as their variance is larger."""
-        core, tail = self._parts(R, sigmas)
-        inner = 1 / (1 + np.exp(np.minimum(tail - core, 500.0)))
-        return np.asarray(P * (inner + (1 - inner) / _TAIL_WIDTH**2))
+    def _shares(self, P: Floats) -> Floats:
+        """(n, k + 1) the mean probabilities of the neighbours, and of all rows as some more."""
+        shares = self._near @ P
+        shares += _EVERYWHERE * P.mean(axis=0)
+        shares /= _EVERYWHERE + self._n_near
+        return np.asarray(shares)
 
-    def _posterior(self, R: Floats, sigmas: Floats, shares: Floats) -> tuple[Floats, Floats]:
-        logs = np.log(np.maximum(shares, 1e-12))
-        logs[:, 1:] += self.log_ratios(R, sigmas)
-        largest = logs.max(axis=1, keepdims=True)
-        P = np.exp(logs - largest)
-        total = P.sum(axis=1, keepdims=True)
-        return P / total, (largest + np.log(total))[:, 0]
-
-    def _sigmas(self, R: Floats, W: Floats, P: Floats) -> Floats:
-        """(k,) the noise of structures that rows belong to with the probabilities P (n, k) and
-        weigh W (n, k); as many components as there are parameters have none."""
-        components = np.maximum(self.codimension * P.sum(axis=0) - self.freedom, 1.0)
+    def _sigmas(self, R: Floats, W: Floats, number: Floats) -> Floats:
+        """(k,) the noise of structures with so many rows (k,), which weigh W (n, k); as many
+        components as there are parameters have none."""
+        components = np.maximum(self.codimension * number - self.freedom, 1.0)
         sigmas = np.sqrt(np.sum(W * R**2, axis=0) / components)
         return np.asarray(np.maximum(sigmas, _EXACT * self.size))
 
     def _refitted(
         self, params: Floats, R: Floats, W: Floats, enough: Bools
-    ) -> tuple[Floats, Floats]:
-        """The models (k, p) of least squares with weights (n, k), where these are better, and the
-        residuals (n, k)."""
+    ) -> tuple[Floats, Floats, bool]:
+        """The models (k, p) of least squares with weights (n, k), where these are better, the
+        residuals (n, k), and whether any is better."""
         better, valid = self._solved(np.einsum("nk,nq->kq", W, self._products))
         better = np.where((valid & enough)[:, None], better, params)
         new = self.residuals(better)
         # The fit is algebraic, so that it may have larger residuals.
         improves = np.sum(W * new**2, axis=0) <= np.sum(W * R**2, axis=0)
-        return np.where(improves[:, None], better, params), np.where(improves, new, R)
+        if not improves.any():
+            return params, R, False
+        return np.where(improves[:, None], better, params), np.where(improves, new, R), True
 
     def _solved(self, moments: Floats) -> tuple[Floats, Bools]:
         """The models (k, p) of sums of products (k, L * L), and a mask of those that are valid."""
@@ -185,3 +191,19 @@ class Mixture:
         with np.errstate(all="ignore"):
             params, valid = self._lifted.family.refit(moments, self._lifted.frame)
         return params, valid & np.isfinite(params).all(axis=1)
+
+
+def _posterior(ratios: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """(n, k + 1) the probabilities that rows belong to no structure and to each one, from the
+    `_densities` on these (n, k) and the shares at each row (n, k + 1); and the densities (n,)."""
+    P = np.maximum(shares, 1e-12)
+    P[:, 1:] *= ratios
+    total = P.sum(axis=1)
+    P /= total[:, None]
+    return P, total
+
+
+def _weights(inner: Floats, P: Floats) -> Floats:
+    """(n, k) the weights of the rows for least squares: their probabilities P (n, k + 1), those in
+    the tail as much less as their variance is larger."""
+    return np.asarray(P[:, 1:] * (inner + (1 - inner) / _TAIL_WIDTH**2))
