@@ -1,4 +1,4 @@
-"""The nearest matrices of rank two."""
+"""Small matrices: normalised products of matches, the nearest matrices of rank two."""
 
 from __future__ import annotations
 
@@ -64,3 +64,44 @@ def to_rank_two(F, A, V, values):
                     if k != smallest:
                         total += A[r, k] * V[c, k]
                 F[m, r, c] = total
+
+
+@jit
+def normalise_products(S, zero, means, scales, valid):
+    """S (m, 9, 9): sums of products of (x1, y1, 1) x (x2, y2, 1) become means of products of
+    coordinates with mean 0 and spread 2 in both views.
+
+    means (m, 4) and scales (m, 2): of the views; valid (m,): whether there is any weight, and both
+    spreads exceed `zero`. A tenth of the time of products with 9 x 9 matrices.
+    """
+    for m in range(S.shape[0]):
+        A, total = S[m], S[m, 8, 8]
+        over = 1.0 / total if total > 0.0 else 1.0
+        valid[m] = total > 0.0
+        for i in range(9):
+            for j in range(9):
+                A[i, j] *= over
+        for view in range(2):
+            # Of the coordinates x, y and 1 of a view, with 1 in place of those of the other view.
+            step = 3 if view == 0 else 1
+            x, y = 8 - 2 * step, 8 - step
+            mean_x, mean_y = A[x, 8], A[y, 8]
+            spread = A[x, x] + A[y, y] - (mean_x * mean_x + mean_y * mean_y)
+            if not spread > zero:
+                valid[m] = False
+            scale = math.sqrt(2.0 / spread) if spread > zero else math.sqrt(2.0)
+            means[m, 2 * view], means[m, 2 * view + 1], scales[m, view] = mean_x, mean_y, scale
+        for view in range(2):
+            step, other, scale = (3, 1, scales[m, 0]) if view == 0 else (1, 3, scales[m, 1])
+            for c in range(2):
+                mean = means[m, 2 * view + c]
+                for k in range(3):
+                    at, one = step * c + other * k, step * 2 + other * k
+                    for j in range(9):
+                        A[at, j] = scale * (A[at, j] - mean * A[one, j])
+            for c in range(2):
+                mean = means[m, 2 * view + c]
+                for k in range(3):
+                    at, one = step * c + other * k, step * 2 + other * k
+                    for j in range(9):
+                        A[j, at] = scale * (A[j, at] - mean * A[j, one])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels.matrices import to_rank_two
+from .._kernels.matrices import normalise_products, to_rank_two
 from ..protocols import Bools, Floats
 
 # An eigenvalue, or a determinant of normalised coordinates, counts as zero below this.
@@ -89,25 +89,23 @@ def taubin_sphere(S: Floats) -> tuple[Floats, Floats, Bools]:
     return centre + mean, radius, valid
 
 
-def dlt_homography(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
-    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) in both views and matrices M (m, 3, 3),
+def dlt_homography(S: Floats) -> tuple[Floats, Floats, Bools]:
+    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 4) of both views and matrices M (m, 3, 3),
     x2 - c2 ~ M (x1 - c1), by the normalised direct linear transform."""
-    first, second, scale1, scale2, products, valid = _normalised_products(S)
+    means, scale1, scale2, products, valid = _normalised_products(S)
     A = np.zeros((len(S), 9, 9))
     A[:, 0:3, 0:3] = A[:, 3:6, 3:6] = products[:, :, 2, :, 2]
     A[:, 6:9, 6:9] = products[:, :, 0, :, 0] + products[:, :, 1, :, 1]
-    for row, c in ((0, 0), (3, 1)):
-        block = -products[:, :, 2, :, c]
-        A[:, row : row + 3, 6:9] = block
-        A[:, 6:9, row : row + 3] = block.transpose(0, 2, 1)
+    # Only the lower triangle is read.
+    A[:, 6:9, 0:3] = -products[:, :, 0, :, 2]
+    A[:, 6:9, 3:6] = -products[:, :, 1, :, 2]
     values, vectors = np.linalg.eigh(A)
     valid &= values[:, 1] > _ZERO
     H = vectors[:, :, 0].reshape(-1, 3, 3)
+    valid &= np.abs(np.linalg.det(H)) > 1e-12
     # Positive at the means, which are in front of the camera.
     H = H * np.where(H[:, 2, 2] < 0, -1.0, 1.0)[:, None, None]
-    M = H * _diagonal(scale1)[:, None, :] / _diagonal(scale2)[:, :, None]
-    valid &= np.abs(np.linalg.det(H)) > 1e-12
-    return first, second, M, valid
+    return means, H * scale1[:, None, :] / scale2[:, :, None], valid
 
 
 def of_rank_two(F: Floats) -> Floats:
@@ -118,44 +116,24 @@ def of_rank_two(F: Floats) -> Floats:
     return values
 
 
-def dlt_fundamental(S: Floats) -> tuple[Floats, Floats, Floats, Bools]:
-    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) in both views and matrices M (m, 3, 3),
+def dlt_fundamental(S: Floats) -> tuple[Floats, Floats, Bools]:
+    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 4) of both views and matrices M (m, 3, 3),
     (x2 - c2)' M (x1 - c1) = 0, of rank 2, by the normalised eight-point algorithm."""
-    first, second, scale1, scale2, products, valid = _normalised_products(S)
+    means, scale1, scale2, products, valid = _normalised_products(S)
     values, vectors = np.linalg.eigh(products.reshape(-1, 9, 9))
     valid &= values[:, 1] > _ZERO
     # Coordinates of the first view come first in the lift, so this is the transpose.
     F = np.ascontiguousarray(vectors[:, :, 0].reshape(-1, 3, 3).transpose(0, 2, 1))
     valid &= of_rank_two(F)[:, 1] > _ZERO
-    return first, second, F * _diagonal(scale1)[:, None, :] * _diagonal(scale2)[:, :, None], valid
+    return means, F * scale1[:, None, :] * scale2[:, :, None], valid
 
 
-def _normalised_products(S: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats, Bools]:
-    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 2) and scales (m,) of both views, and the
-    mean products (m, 3, 3, 3, 3) of the coordinates with mean 0 and spread 2."""
-    total = S[:, 8, 8]
-    valid = total > 0
-    S = S / np.where(valid, total, 1.0)[:, None, None]
-    first, second = S[:, [2, 5], 8], S[:, [6, 7], 8]
-    spread1 = S[:, 2, 2] + S[:, 5, 5] - np.sum(first**2, axis=1)
-    spread2 = S[:, 6, 6] + S[:, 7, 7] - np.sum(second**2, axis=1)
-    valid &= (spread1 > _ZERO) & (spread2 > _ZERO)
-    scale1 = np.sqrt(2 / np.where(valid, spread1, 1.0))
-    scale2 = np.sqrt(2 / np.where(valid, spread2, 1.0))
-    T1, T2 = _similarity(first, scale1), _similarity(second, scale2)
-    K = np.einsum("mab,mcd->macbd", T1, T2).reshape(-1, 9, 9)
-    products = (K @ S @ K.transpose(0, 2, 1)).reshape(-1, 3, 3, 3, 3)
-    return first, second, scale1, scale2, products, valid
-
-
-def _similarity(mean: Floats, scale: Floats) -> Floats:
-    """(m, 3, 3): move the mean to 0, then scale."""
-    T = np.zeros((len(mean), 3, 3))
-    T[:, 0, 0] = T[:, 1, 1] = scale
-    T[:, :2, 2] = -scale[:, None] * mean
-    T[:, 2, 2] = 1.0
-    return T
-
-
-def _diagonal(scale: Floats) -> Floats:
-    return np.stack([scale, scale, np.ones_like(scale)], axis=1)
+def _normalised_products(S: Floats) -> tuple[Floats, Floats, Floats, Floats, Bools]:
+    """For the lift (x1, y1, 1) x (x2, y2, 1): means (m, 4) of both views, the diagonals (m, 3) of
+    the maps to normalised coordinates, and the mean products (m, 3, 3, 3, 3) of these."""
+    m, products = len(S), np.array(S, np.float64)
+    means, scales, valid = np.empty((m, 4)), np.empty((m, 2)), np.empty(m, np.bool_)
+    normalise_products(products, _ZERO, means, scales, valid)
+    diagonals = np.ones((2, m, 3))
+    diagonals[:, :, :2] = scales.T[:, :, None]
+    return means, *diagonals, products.reshape(-1, 3, 3, 3, 3), valid

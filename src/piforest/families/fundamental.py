@@ -80,10 +80,10 @@ class Fundamental(Family):
         return lifted_matches(Z)
 
     def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
-        first, second, M, valid = dlt_fundamental(S)
+        means, M, valid = dlt_fundamental(S)
         unit = np.array([frame.scale[0], frame.scale[0], 1.0])
-        centres = frame.restored(np.concatenate([first, second], axis=1))
-        return np.concatenate([centres, (M / unit[:, None] / unit).reshape(-1, 9)], axis=1), valid
+        M = M / unit[:, None] / unit
+        return np.concatenate([frame.restored(means), M.reshape(-1, 9)], axis=1), valid
 
     def matrices(self, params: Floats) -> Floats:
         """Return F (m, 3, 3) in image coordinates, up to a factor."""

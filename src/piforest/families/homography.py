@@ -65,11 +65,10 @@ class Homography(Family):
         return lifted_matches(Z)
 
     def refit(self, S: Floats, frame: Frame) -> tuple[Floats, Bools]:
-        first, second, M, valid = dlt_homography(S)
+        means, M, valid = dlt_homography(S)
         unit = np.array([frame.scale[0], frame.scale[0], 1.0])
         M = M * unit[:, None] / unit
-        centres = frame.restored(np.concatenate([first, second], axis=1))
-        return np.concatenate([centres, M.reshape(-1, 9)], axis=1), valid
+        return np.concatenate([frame.restored(means), M.reshape(-1, 9)], axis=1), valid
 
     def matrices(self, params: Floats) -> Floats:
         """Return H (m, 3, 3) in image coordinates, up to a positive factor."""

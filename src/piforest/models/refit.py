@@ -82,6 +82,19 @@ class Lifted(NamedTuple):
         frame = normalisation(family, X)
         return cls(family, frame, np.ascontiguousarray(family.lift(frame.normalised(X))))
 
+    @classmethod
+    def if_linear(cls, family: Any, X: Floats) -> Lifted | None:
+        """None if the models of the family are not linear in any coordinates, or the rows have no
+        extent."""
+        if not (hasattr(family, "lift") and hasattr(family, "refit")):
+            return None
+        lifted = cls.of(family, X)
+        return lifted if (lifted.frame.scale > 0).all() else None
+
+    def take(self, rows: Ints) -> Lifted:
+        """The same for some of the rows."""
+        return self._replace(rows=self.rows[rows])
+
     def refit(
         self,
         blocks: Iterable[tuple[slice, Floats]],
@@ -130,11 +143,10 @@ def normalisation(family: ModelFamily, X: Floats) -> Frame:
     return Frame(centre, np.where(spread > 0, spread, 1.0))
 
 
-def weighted_model(family: Any, lifted: Floats, weights: Floats, frame: Any) -> Floats | None:
-    """(p,) the least-squares model of lifted rows (n, q) with these weights (n,); None if they
-    determine none. frame: the normalisation of the rows."""
+def weighted_model(lifted: Lifted, weights: Floats) -> Floats | None:
+    """(p,) the least-squares model of rows with these weights (n,); None if they determine none."""
     # Not BLAS, whose sums may depend on the number of threads.
-    S = np.einsum("ni,nj->ij", lifted * weights[:, None], lifted)
+    S = np.einsum("ni,nj->ij", lifted.rows * weights[:, None], lifted.rows)
     with np.errstate(all="ignore"):
-        theta, valid = family.refit(S[None], frame)
+        theta, valid = lifted.family.refit(S[None], lifted.frame)
     return np.asarray(theta[0]) if valid.all() and np.isfinite(theta).all() else None

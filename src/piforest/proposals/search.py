@@ -18,6 +18,7 @@ from ..fitting.widths import choose_grid
 from ..models.drawing import draw_models
 from ..models.heaps import filled_cells
 from ..models.membership import sample_membership
+from ..models.refit import Lifted
 from ..protocols import Bools, Floats, ModelFamily
 from ..sampling import resolve_sampler
 from ..structures.greedy import BandCounts, Structure
@@ -173,7 +174,10 @@ def _weighted_fit(
 
 
 def _weighted(best: Described, rows: Floats, scales: Scales) -> Described:
-    for params in weighted_least_squares(best.family, best.params, rows, 2 * best.sigma):
+    lifted = Lifted.if_linear(best.family, rows)
+    if lifted is None:
+        return best
+    for params in weighted_least_squares(lifted, best.params, rows, 2 * best.sigma):
         new = describe(best.family, params[0], rows, scales.near(best.sigma))
         best = max(best, new, key=lambda each: each.evidence)
     return best

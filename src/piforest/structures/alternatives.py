@@ -25,8 +25,9 @@ from .unions import COVERED
 _TRIAL, _TAKEN = 6, 12
 # Trials of structures that are left out and added before one is taken.
 _FEWER, _MORE = 3, 6
-# Structures that are added are fitted to so many neighbours of some of the rows.
-_NEAREST, _PLACES = (12, 24, 48), 133
+# Structures that are added are fitted to so many neighbours of a quarter of the rows, within these
+# limits.
+_NEAREST, _PLACES = (12, 24, 48), (64, 133)
 # A trial is worth its time if the gain is this share of the price before other rows move.
 _HOPEFUL = 0.5
 # Gains of two trials are of the same rows if they have this share in common.
@@ -85,11 +86,13 @@ class _Alternatives:
     def __init__(self, mixture: Mixture, stream: Stream) -> None:
         self.mixture = mixture
         n, size = len(mixture.X), mixture.family.sample_size(mixture.X.shape[1])
+        fewest, most = _PLACES
+        n_places = min(n, max(fewest, min(most, n // 4)))
         models, sigmas = [], []
         for wanted in _NEAREST:
             number = max(wanted, 2 * size)
             if number <= n:
-                places = choose(stream.child("places", wanted), n, min(n, _PLACES))
+                places = choose(stream.child("places", wanted), n, n_places)
                 params, sigma = mixture.local_models(places, number)
                 models.append(params)
                 sigmas.append(sigma)

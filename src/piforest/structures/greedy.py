@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..bands.ladder import is_noisy
 from ..families import layout_of, marginal_rows
 from ..models.drawing import ModelSet
 from ..models.membership import first_occurrences, sample_membership
-from ..models.refit import ROWS_EACH
+from ..models.refit import ROWS_EACH, Lifted
 from ..protocols import Bools, Floats, Ints
 from .description import Structure
 
@@ -69,6 +70,11 @@ class BandCounts:
         self.widths = self.ladder.widths
         self.lowest = self.ladder.lowest(models.family, models.params)
         self._distances: dict[bytes, Floats] = {}
+
+    @cached_property
+    def lifted(self) -> Lifted | None:
+        """The points in the coordinates in which models are linear, if there are any."""
+        return Lifted.if_linear(self.family, self.X)
 
     def distances(self, params: Floats) -> Floats:
         """(n,) the distances of the points from one model (p,), which a search asks for again and

@@ -18,7 +18,7 @@ from .._random import Stream
 from ..bands.ladder import is_noisy
 from ..bands.noise import robust_sigma
 from ..families import layout_of
-from ..models.refit import ROWS_EACH, can_refit, normalisation, weighted_model
+from ..models.refit import ROWS_EACH, Lifted, can_refit, weighted_model
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .greedy import (
     BandCounts,
@@ -166,10 +166,9 @@ def least_squares(
 ) -> tuple[Floats, float]:
     """The parameters (p,) and the sigma of the least-squares model of the rows of X, with biweights
     of a robust sigma, from a first model and sigma. They stay if the family has no such fit."""
-    frame = normalisation(family, X)
-    if not (hasattr(family, "lift") and hasattr(family, "refit") and (frame.scale > 0).all()):
+    lifted, size = Lifted.if_linear(family, X), family.sample_size(X.shape[1])
+    if lifted is None:
         return params, sigma
-    lifted, size = family.lift(frame.normalised(X)), family.sample_size(X.shape[1])
     few = 1 + _FEW / max(len(X) - size, 1)
     for _ in range(_STEPS):
         r = family.residuals(X, params[None])[:, 0]
@@ -179,7 +178,7 @@ def least_squares(
         weights = np.maximum(1 - (r / (_REACH * sigma)) ** 2, 0.0) ** 2
         if np.sum(weights > 0) <= size:
             break
-        better = weighted_model(family, lifted, weights, frame)
+        better = weighted_model(lifted, weights)
         if better is None:
             break
         params = better
@@ -259,8 +258,7 @@ def _robust_law(family: Any, X: Floats, spread: float) -> tuple[Floats, float] |
 
 
 def _least_squares_of_all(family: Any, X: Floats) -> Floats | None:
-    frame = normalisation(family, X)
-    return weighted_model(family, family.lift(frame.normalised(X)), np.ones(len(X)), frame)
+    return weighted_model(Lifted.of(family, X), np.ones(len(X)))
 
 
 def _rank_test(X: Floats, target: int) -> tuple[float, float]:

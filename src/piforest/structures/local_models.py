@@ -12,7 +12,7 @@ from ..bands.evidence import full_band_table
 from ..families.scaled import scaled_rows
 from ..models.drawing import ModelSet, distinct_rows
 from ..models.membership import sample_membership
-from ..models.refit import normalisation, weighted_model
+from ..models.refit import Lifted, weighted_model
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from ..sampling.mixed import local_samples
 from .greedy import BandCounts, Candidate, members_of
@@ -63,12 +63,11 @@ def models_of(candidate: Candidate, members: Ints, stream: Stream) -> Floats:
     random minimal samples, if there are enough rows."""
     models = [candidate.params[None]]
     if len(members) > candidate.bands.models.samples.shape[1]:
-        models += weighted_least_squares(
-            candidate.bands.family,
-            candidate.params,
-            candidate.bands.X[members],
-            candidate.half_width,
-        )
+        bands, lifted = candidate.bands, candidate.bands.lifted
+        if lifted is not None:
+            models += weighted_least_squares(
+                lifted.take(members), candidate.params, bands.X[members], candidate.half_width
+            )
         models.append(_of_minimal_samples(candidate.bands, members, stream))
     return np.concatenate(models)
 
@@ -82,22 +81,17 @@ def _of_minimal_samples(bands: BandCounts, members: Ints, stream: Stream) -> Flo
 
 
 def weighted_least_squares(
-    family: ModelFamily, params: Floats, X: Floats, half_width: float
+    lifted: Lifted, params: Floats, X: Floats, half_width: float
 ) -> list[Floats]:
     """Least-squares models, each (1, p), of the rows of X within the reach of the one before, the
-    first with these parameters (p,); none if the family has no such fit."""
+    first with these parameters (p,)."""
     theta, found = params[None], list[Floats]()
-    if not (hasattr(family, "lift") and hasattr(family, "refit")):
-        return found
-    frame = normalisation(family, X)
-    if not (frame.scale > 0).all():
-        return found
-    lifted, reach = family.lift(frame.normalised(X)), _LEAST_SQUARES_REACH * half_width
+    family, reach = lifted.family, _LEAST_SQUARES_REACH * half_width
     for _ in range(_LEAST_SQUARES):
         weights = np.maximum(1 - (family.residuals(X, theta)[:, 0] / reach) ** 2, 0.0) ** 2
         if np.sum(weights > 0) <= family.sample_size(X.shape[1]):
             break
-        better = weighted_model(family, lifted, weights, frame)
+        better = weighted_model(lifted, weights)
         if better is None:
             break
         theta = better[None]
