@@ -13,11 +13,13 @@ _TOP = np.uint64(56)
 
 
 @jit
-def among_nearest(X, candidates, seeds, limits, order, ranks, distances, bits, near, words, out):
+def among_nearest(X, columns, candidates, places, seeds, limits, order, ranks, distances, bits,
+                  near, words, out):  # fmt: skip
     """out (s, r): for each seed, the ranks-th of its limits[s] nearest candidates.
 
-    seeds (s,): rows of X; a seed is not its own neighbour. order (s,): samples with equal
-    seeds are adjacent and their limits descend, so that distances are computed once and each
+    columns (d, c): the coordinates of the candidates. seeds (s,): rows of X; a seed is not its own
+    neighbour. places (s,): where a seed is among the candidates, or -1. order (s,): samples with
+    equal seeds are adjacent and their limits descend, so that distances are computed once and each
     search starts from the result of the previous one. The nearest candidates are ranked in the
     order of `candidates`; ties at the largest distance go to the first. O(seeds c d + s c).
     Workspace: distances (c,) and near, zeroed bytes padded to a multiple of eight; bits and
@@ -28,14 +30,10 @@ def among_nearest(X, candidates, seeds, limits, order, ranks, distances, bits, n
     for sample in order:
         seed, limit = seeds[sample], limits[sample]
         if seed != last:
-            last, largest, n_within = seed, 0.0, n - 1
-            for c in range(n):
-                total = 0.0
-                for d in range(X.shape[1]):
-                    difference = X[candidates[c], d] - X[seed, d]
-                    total += difference * difference
-                largest = total if total > largest else largest
-                distances[c] = np.inf if candidates[c] == seed else total
+            last, n_within = seed, n - 1
+            largest = _squares(X[seed], columns, distances, bits)
+            if places[sample] >= 0:
+                distances[places[sample]] = np.inf
         largest = selection_bound(distances, bits, limit, largest, n_within)
         n_within = limit
         n_near = 0
@@ -50,6 +48,27 @@ def among_nearest(X, candidates, seeds, limits, order, ranks, distances, bits, n
                 n_near -= 1
         for j in range(ranks.shape[1]):
             out[sample, j] = candidates[_nth(near, words, ranks[sample, j])]
+
+
+@jit
+def _squares(x, columns, out, bits):
+    """Fill out (c,), the squared distances of a point from others, given by columns (d, c); return
+    their maximum. bits: the memory of out as integers, which have the same order: processors
+    compare these by vectors."""
+    for c in range(out.shape[0]):
+        difference = columns[0, c] - x[0]
+        out[c] = difference * difference
+    for d in range(1, columns.shape[0]):
+        for c in range(out.shape[0]):
+            difference = columns[d, c] - x[d]
+            out[c] += difference * difference
+    farthest = np.uint64(0)
+    for c in range(out.shape[0]):
+        farthest = bits[c] if bits[c] > farthest else farthest
+    c = 0
+    while bits[c] != farthest:
+        c += 1
+    return out[c]
 
 
 @jit

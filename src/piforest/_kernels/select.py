@@ -15,14 +15,14 @@ def selection_bound(values, bits, k, high, n_high):
     """A bound that exactly k values do not exceed; with ties, the k-th smallest value.
 
     The values are not negative, and n_high >= k of them are at most `high`. Each guess, by
-    interpolation and by bisection in turn, is checked by counting, which needs no branch. Ties,
+    interpolation or, each fourth, by bisection, is checked by counting, which needs no branch. Ties,
     or values of many magnitudes, may prevent success; then the bits, which have the same order
     as the values, are bisected. bits (n,) is the memory of the values viewed as unsigned
     integers. At most 88 passes of O(n).
     """
     low, n_low = values.dtype.type(0), 0
     for guess in range(_GUESSES):
-        share = (k - n_low) / (n_high - n_low + 1) if guess % 2 == 0 else 0.5
+        share = (k - n_low) / (n_high - n_low + 1) if guess % 4 != 3 else 0.5
         middle = low + values.dtype.type(share * np.float64(high - low))
         count = 0
         for c in range(values.shape[0]):

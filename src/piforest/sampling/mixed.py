@@ -87,9 +87,12 @@ def _among_nearest(
     X: Floats, candidates: Ints, seeds: Ints, limits: Ints, part: Ints, ranks: Ints, out: Ints
 ) -> None:
     n = len(candidates)
+    columns = np.ascontiguousarray(X[candidates].T)
+    places = np.searchsorted(candidates, seeds)
+    places = np.where(candidates[np.minimum(places, n - 1)] == seeds, places, -1)
     distances, near = np.empty(n), np.zeros(-(-n // 8) * 8, np.uint8)
     workspace = (distances, distances.view(np.uint64), near, near.view(np.uint64))
-    among_nearest(X, candidates, seeds, limits, part, ranks, *workspace, out)
+    among_nearest(X, columns, candidates, places, seeds, limits, part, ranks, *workspace, out)
 
 
 def _from_lists(
