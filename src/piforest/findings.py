@@ -27,6 +27,7 @@ from .models.membership import sample_membership
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
 from .structures.boundaries import Boundaries, own_null_rows
+from .structures.clusters import without_clusters
 from .structures.dependence import independent_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure
@@ -81,6 +82,7 @@ class Findings:
         """set on first use by the detector"""
         self._agreement = 1.0
         self._too_many = 0.0
+        self._clustered = False
         self._uneven: list[UnevenNoise] = []
         self._diagnosis: list[Finding] | None = None
         self._calibration: Calibration | None = None
@@ -170,7 +172,9 @@ class Findings:
         if self._greedy is None:
             families = self._band_counts(backend, tables)
             found, stream = law_structures(families, labels.NEAR), Stream(self.fitted.key)
-            self._greedy = standing_out(families[0].X, found, stream)
+            dense = standing_out(families[0].X, found, stream)
+            self._greedy = without_clusters(families[0].X, dense, stream.child("clusters"))
+            self._clustered = bool(dense) and not self._greedy
             stream = stream.child("round")
             if is_shape_of_cloud(families[0].X, self._greedy, labels.NEAR, stream):
                 self.expect_no_structure()
@@ -198,6 +202,7 @@ class Findings:
                 agreement=self._agreement,
                 beyond=self.share_beyond(backend),
                 uneven=self._uneven,
+                clustered=self._clustered,
                 parallax=parallax_of(
                     self.fitted.points,
                     self.structures(backend),
@@ -283,7 +288,10 @@ class Findings:
         fewer = independent_rows(families, normal, found, stream.child("independent"))
         if fewer is not None:
             found = find_structures(families, fewer, stream) or found
-        found = standing_out(families[0].X, found, stream) or (self._greedy or [])
+        dense = standing_out(families[0].X, found, stream)
+        found = (
+            without_clusters(families[0].X, dense, stream.child("clusters")) or self._greedy or []
+        )
         rows, numbers, is_pool = self._represented()
         scores = fitted.pool_scores if is_pool else self.subset_scores(backend)
         # Of the rows as they are, not dithered: the same rule as for new rows.

@@ -15,9 +15,9 @@ def selection_bound(values, bits, k, high, n_high):
     """A bound that exactly k values do not exceed; with ties, the k-th smallest value.
 
     The values are not negative, and n_high >= k of them are at most `high`. Each guess, by
-    interpolation or, each fourth, by bisection, is checked by counting, which needs no branch. Ties,
-    or values of many magnitudes, may prevent success; then the bits, which have the same order
-    as the values, are bisected. bits (n,) is the memory of the values viewed as unsigned
+    interpolation or, each fourth, by bisection, is checked by counting, which needs no branch.
+    Ties, or values of many magnitudes, may prevent success; then the bits, which have the same
+    order as the values, are bisected. bits (n,) is the memory of the values viewed as unsigned
     integers. At most 88 passes of O(n).
     """
     low, n_low = values.dtype.type(0), 0

@@ -27,6 +27,7 @@ def diagnose(
     beyond: float = 0.0,
     uneven: Sequence[UnevenNoise] = (),
     parallax: Parallax | None = None,
+    clustered: bool = False,
 ) -> list[Finding]:
     """List what is known about the data and the result of a fit.
 
@@ -55,6 +56,8 @@ def diagnose(
         The noise of the structures whose noise is not even.
     parallax : Parallax or None, default=None
         The matches on no plane that agree with one epipolar geometry, if there are many.
+    clustered : bool, default=False
+        Whether no structure was found because clusters describe the points as well.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def diagnose(
     X, sigma = fitted.points, fitted.embedding.sigma
     columns = [f"column {k}" for k in range(X.shape[1])] if names is None else list(names)
     return [
-        *structural.about_structures(fitted, families, found, structures),
+        *structural.about_structures(fitted, families, found, structures, clustered),
         *structural.about_strength(fitted, structures),
         *structural.about_uneven_noise(uneven, X, columns),
         *structural.about_parallax(parallax),

@@ -36,12 +36,25 @@ _LISTED = 4
 
 
 def about_structures(
-    fitted: FittedForest, families: list[ModelFamily], found: bool, structures: Sequence[Structure]
+    fitted: FittedForest,
+    families: list[ModelFamily],
+    found: bool,
+    structures: Sequence[Structure],
+    clustered: bool,
 ) -> Iterator[Finding]:
     X, names = fitted.points, _names(families)
     size = min(family.sample_size(X.shape[1]) for family in families)
     few = fitted.n_training < _POINTS_PER_SAMPLE_POINT * size
-    if not found:
+    if not found and clustered:
+        yield Finding(
+            "no_structure",
+            f"The points form round clusters, which describe them as well as any {names} does: "
+            "the scores say which points are isolated, not which are anomalous.",
+            "For points that are far from every cluster, use a detector of density, such as "
+            "scikit-learn's LocalOutlierFactor; contamination flags a share of the points "
+            "nevertheless.",
+        )
+    elif not found:
         related = len(families) == 1 and related_columns(families[0], X)
         reason = (
             f"The columns are related, but rows scatter about any {names} nearly as much as the "

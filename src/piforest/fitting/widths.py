@@ -169,6 +169,7 @@ def _without_wide(table: BandTable) -> BandTable:
     ladder, bins, counts = table.ladder, table.bins, table.counts
     narrow = Ladder(Grid(ladder.widths[n:]), None, ladder.effect)
     # In bytes, which overflow: the wide bands become the highest ones, and NO_BAND lies below them.
+    # All bits are set by vectors, which assignments under a mask are not.
     shifted = bins - np.uint8(n)
-    np.copyto(shifted, np.uint8(NO_BAND), where=shifted >= len(WIDTHS))
+    shifted |= np.uint8(NO_BAND) * (shifted >= len(WIDTHS)).view(np.uint8)
     return BandTable(narrow, shifted, counts[n:])

@@ -23,7 +23,7 @@ _POINTS, _MIN_POINTS, _MIN_NEIGHBOURS = 32, 5, 4
 # along the target, so that it is larger where the law is steep.
 _ISOTROPIC, _ISOTROPIC_TABLE = 0.5, 0.8
 # A heap of points is about this many cells of the band's width long.
-_HEAP_CELLS = 5.5
+HEAP_CELLS = 5.5
 # Percentiles whose difference is the spread of a column.
 _SPREAD = (10, 90)
 
@@ -64,7 +64,7 @@ def fills_little(family: ModelFamily, X: Floats, r: Floats, width: float) -> boo
     if kind not in ("points", "table") or dimension < 1:
         return False
     places = _places(family, X)
-    most = 2 * _HEAP_CELLS**dimension
+    most = 2 * HEAP_CELLS**dimension
     if kind == "table":
         most = min(most, filled_cells(places, 2 * width) / 2**dimension)
     return bool(filled_cells(places[r <= width], 2 * width) < most)

@@ -21,9 +21,10 @@ from ..models.membership import sample_membership
 from ..models.refit import Lifted
 from ..protocols import Bools, Floats, ModelFamily
 from ..sampling import resolve_sampler
+from ..structures.clusters import without_clusters
 from ..structures.greedy import BandCounts, Structure
 from ..structures.local_models import weighted_least_squares
-from ..structures.ridges import stand_out
+from ..structures.ridges import standing_out
 from ..structures.search import rough_structures
 from .description import Described, Scales, describe, kernel, scales_of
 from .matrices import MatrixSteps
@@ -109,14 +110,15 @@ def fitted_better(found: Found, null: Floats, stream: Stream) -> list[Described]
 
 
 def _standing_out(found: Sequence[Described], rows: Floats) -> list[Described]:
-    """Those that are no heaps, and denser than what is beside them."""
+    """Those that are no heaps, denser than what is beside them, and no clusters of points."""
     left = [each for each in found if not _is_heap(each, rows)]
     structures = [
         Structure(each.family, each.params, 2 * each.sigma, 0.0, np.empty(0, np.int64), each.sigma)
         for each in left
     ]
-    dense = stand_out(rows, structures, Stream(0).child("beside"))
-    return [each for each, seen in zip(left, dense) if seen]
+    dense = standing_out(rows, structures, Stream(0))
+    kept = set(map(id, without_clusters(rows, dense, Stream(0).child("clusters"))))
+    return [each for each, structure in zip(left, structures) if id(structure) in kept]
 
 
 def _is_heap(found: Described, rows: Floats) -> bool:
