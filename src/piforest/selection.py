@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ _DENSE = 24
 _ROWS_EACH = 256
 # Columns of a thread in a product of dense matrices, at least: with fewer, BLAS is slower for each.
 _COLUMNS_EACH = 128
+# Models that are compared with all others before those that they stand for are left out.
+_MERGED_EACH = 128
 # Rows of a thread, and models that they are compared with at once.
 _BLOCK, _CHUNK = 256, 1024
 
@@ -113,32 +115,43 @@ def _by_weight(models: Sequence[ModelSet]) -> list[_Chunk]:
 
 def representatives(models: Sequence[ModelSet], X: Floats, counts: Ints) -> Ints:
     """(m,) the model that stands for each model; many counts and points come first."""
-    n_rows = min(max(_PRODUCTS // len(counts) ** 2, _MIN_COMPARED), _COMPARED_ROWS)
-    rows = X[:: -(-len(X) // n_rows)]
+    m = len(counts)
+    n_rows = min(max(_PRODUCTS // m**2, _MIN_COMPARED), _COMPARED_ROWS)
+    some = X[:: -(-len(X) // n_rows)]
     equal = [part.with_weights(np.ones(len(part))) for part in models]
-    products = _products(Preferences(equal, Gaussian()).rows_of(rows))
-    squares = np.diag(products).copy()
-    importance = counts * squares
-    order = np.argsort(-importance, kind="stable")
-    representative = np.empty(len(counts), np.int64)
-    merge_models(products, squares, order, _SAME, representative)
-    return representative
-
-
-def _products(rows: SparseRows) -> NDArray[np.float32]:
-    """(m, m) products of the columns in steps: exact, since they are integers below 2^24."""
-    m = rows.n_columns
+    rows = Preferences(equal, Gaussian()).rows_of(some)
     steps = np.rint(rows.data / UNIT * _STEPS).astype(np.float32)
+    squares = np.bincount(rows.indices, steps**2, m).astype(np.float32)
+    order = np.argsort(-(counts * squares), kind="stable")
     if _DENSE * np.sum(rows.counts**2) < len(rows) * m * m:
-        return _sparse_products(rows, steps)
+        products, representative = _sparse_products(rows, steps), np.empty(m, np.int64)
+        merge_models(products, squares, order, _SAME, representative)
+        return representative
     P = csr_array((steps, rows.indices.astype(np.int32), rows.indptr), (len(rows), m)).toarray()
-    products = np.empty((m, m), np.float32)
+    return _merged(np.ascontiguousarray(P.T), squares, order)
 
-    def multiply(part: slice) -> None:
-        np.matmul(P.T[part], P, out=products[part])
 
-    in_parts(multiply, m, m, _COLUMNS_EACH)
-    return products
+def _merged(P: NDArray[np.float32], squares: NDArray[np.float32], order: Ints) -> Ints:
+    """(m,) the model that stands for each, from their preferences P (m, n) in steps. Models are
+    multiplied with those alone that nothing stands for yet."""
+    representative, left = np.empty(len(order), np.int64), order
+    while len(left):
+        first, others = P[left[:_MERGED_EACH]], P[left]
+        # Exact: sums are integers below 2^24.
+        products = np.empty((len(first), len(left)), np.float32)
+
+        def multiply(
+            part: slice, first: Any = first, others: Any = others, products: Any = products
+        ) -> None:
+            np.matmul(first, others[part].T, out=products[:, part])
+
+        in_parts(multiply, len(left), len(left), _COLUMNS_EACH)
+        found = np.empty(len(left), np.int64)
+        merge_models(products, squares[left], np.arange(len(first)), _SAME, found)
+        merged = found >= 0
+        representative[left[merged]] = left[found[merged]]
+        left = left[~merged]
+    return representative
 
 
 def _sparse_products(rows: SparseRows, steps: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -82,10 +82,10 @@ def add_products(indptr, columns, values, products):
 @jit
 def merge_models(products, squares, order, least, representative):
     """representative (m,): the first model in `order` whose similarity exceeds `least`, or the
-    model itself.
+    model itself; -1 for models that are similar to none in `order`.
 
-    products (m, m): exact products of the preferences of the models, squares (m,): their diagonal;
-    the similarity is Tanimoto's. O(m^2).
+    products (k, m): exact products of the preferences of the models in `order` with those of all,
+    squares (m,): with themselves; the similarity is Tanimoto's. O(k m).
     """
     for j in range(representative.shape[0]):
         representative[j] = -1
