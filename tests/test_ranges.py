@@ -98,3 +98,11 @@ def test_rows_like_the_training_rows_are_hardly_ever_outside():
         ranges = Ranges.of(draw(size=(100, 3)), 100)
         wrong += sum(ranges.matters(ranges.count(draw(size=(n, 3))), n) for n in (1, 10, 200))
     assert wrong <= 4
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_ranges_are_those_of_all_columns(order):
+    rows = np.asarray(np.random.default_rng(0).normal(size=(50, 3)), order=order)
+    ranges = Ranges.of(rows, 50)
+    assert ranges.low.tolist() == rows.min(axis=0).tolist()
+    assert ranges.high.tolist() == rows.max(axis=0).tolist()

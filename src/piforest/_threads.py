@@ -46,6 +46,11 @@ def n_threads() -> int:
     return int(effective_n_jobs(_n_jobs.get()))
 
 
+def at_most(most: int, n_jobs: int | None) -> int:
+    """The number of threads for `n_jobs`, but no more than `most`."""
+    return min(most, int(effective_n_jobs(n_jobs)))
+
+
 def in_parts(function: Callable[[slice], Any], n: int, most: int, fewest: int) -> None:
     """function(part) for slices of n items, of at most `most`, in the threads of `thread_limit`:
     two slices for each, of at least `fewest`."""

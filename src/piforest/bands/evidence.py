@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array
 from .._kernels import bands as compiled
 from .._numbers import readable
 from .._random import Stream, choose
-from .._threads import in_threads
+from .._threads import at_most, in_threads
 from .._validation import check_family_fits, check_integer, check_magnitude, warn_user
 from ..families import extent, resolve_family
 from ..models.drawing import ModelSet, draw_models
@@ -36,6 +36,8 @@ Table = NDArray[np.uint8]
 # Rows of a thread: as many as make this many residuals, within limits. Each call takes a tenth of a
 # millisecond of the interpreter, which all threads share.
 _BLOCK_ENTRIES, _BLOCK_ROWS = 2**18, (256, 2048)
+# A thread computes at least as many: fewer take less time than to wait for one another.
+_THREAD_ENTRIES = 2**20
 _TABLE_BYTES = 64 * 2**20
 _BEST_SHARE = 0.02  # the share of the models that sigma is estimated from
 # A given sigma that differs from the data by more than this factor is suspicious.
@@ -175,7 +177,8 @@ def _count_bands(
         for rows in parts
     )
     counts = np.zeros((len(widths), len(models)), np.int32)
-    for part in in_threads(_block_counts, blocks, n_jobs, len(parts)):
+    threads = at_most(1 + len(X) * len(models) // _THREAD_ENTRIES, n_jobs)
+    for part in in_threads(_block_counts, blocks, threads, len(parts)):
         counts += part
     return counts
 

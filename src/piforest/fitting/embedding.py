@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array
 
 from .._numbers import readable
 from .._random import Stream, choose
-from .._threads import beside, one_blas_thread, thread_limit
+from .._threads import at_most, beside, one_blas_thread, thread_limit
 from .._validation import (
     NoModels,
     check_family_fits,
@@ -51,6 +51,9 @@ from .widths import steady_grid
 # The rows that all drawn models are measured on: thousands of models, of which hundreds are kept.
 # Structures with too few points among these are not significant among those of the pool either.
 _DRAWN_ROWS = 4096
+# The stages of a fit take a few to eighty milliseconds. With more threads than this, they wait for
+# the interpreter and for one another: on 16 cores, a fit takes a quarter longer with all of them.
+_MOST_THREADS = 4
 
 Tables = list[BandTable | None]
 
@@ -82,10 +85,11 @@ def fit_embedding(
         columns = {
             name: None if part is None else part[positions] for name, part in columns.items()
         }
-    with thread_limit(parameters.n_jobs):
+    n_jobs = at_most(_MOST_THREADS, parameters.n_jobs)
+    with thread_limit(n_jobs):
         measured = [_Rows.of(X, numbers, family, parameters, stream) for family in parameters.only]
     drawn, n_degenerate = _draw_models(measured, parameters, len(rows), stream, columns)
-    with thread_limit(parameters.n_jobs):
+    with thread_limit(n_jobs):
         scaled = _Scaling(measured, drawn, parameters, backend, stream.child("sigma")).run(keep)
     # Rows to score are not dithered, so those of the samples are not either.
     models = [
@@ -155,7 +159,7 @@ def _draw_models(
         path = ("models",) if i == 0 else ("models", i)
         with parameters.progress.stage(f"{size} models of family {family.name!r}"):
             try:
-                with thread_limit(parameters.n_jobs):
+                with thread_limit(at_most(_MOST_THREADS, parameters.n_jobs)):
                     models, degenerate = draw_models(
                         measured[i].dithered, family, parameters.sampler, size,
                         stream.child(*path), **columns,
