@@ -18,7 +18,7 @@ from ..families import layout_of
 from ..families._samples import freedom
 from ..families.scaled import column_units
 from ..models.heaps import HEAP_CELLS, filled_cells
-from ..protocols import Floats, ModelFamily
+from ..protocols import Bools, Floats, ModelFamily
 from .greedy import Structure
 
 # Structures are compared with clusters if their points fill fewer cells, as wide as their bands,
@@ -31,9 +31,14 @@ _ROWS, _MOST_CLUSTERS = 1000, 12
 _TRIALS, _SHARES, _TRIAL_ROUNDS, _ROUNDS = 8, (0.03, 0.25), 4, 12
 # No more clusters are added after this many that were not worth their price.
 _PATIENCE = 2
+# Up to so many doubtful structures are left out one by one, if not all of them are.
+_ONE_BY_ONE = 6
 # Clusters whose mean entropy is at most this lie apart, as two do at a distance of 3.2 widths: any
 # noisy line is a row of clusters that overlap.
 _APART = 0.14
+# The density of the points may lose the other part of the price of a structure that is left out: a
+# structure of few points that adds more than that is kept, although clusters are as short.
+_CLEARLY = 0.5
 # Uniform points that measure the part of a band where points are, and the fewest that do.
 _UNIFORM, _ENOUGH = 8192, 50
 # Half-widths are 1.2 to 2.5 sigmas, less where points are few: sigmas to choose from, in
@@ -49,9 +54,12 @@ class _Description(NamedTuple):
 
     evidence: float
     """the logarithm of the density of the rows, less the price of structures and clusters"""
-    n_clusters: int
+    centres: Floats
+    """(k, d) of the clusters"""
+    widths: Floats
+    """(k,)"""
     clusters: Floats
-    """(n, clusters) the probabilities that a row belongs to each"""
+    """(n, k) the probabilities that a row belongs to each cluster"""
 
 
 def without_clusters(X: Floats, structures: Sequence[Structure], stream: Stream) -> list[Structure]:
@@ -60,23 +68,24 @@ def without_clusters(X: Floats, structures: Sequence[Structure], stream: Stream)
     A structure is left out if clusters that lie apart describe the points as well.
     """
     kept = list(structures)
-    if not any(_is_doubtful(X, each) for each in kept):
+    doubtful = [each for each in kept if _is_doubtful(X, each)]
+    if not doubtful or not (np.ptp(X, axis=0) > 0).all():
         return kept
     X = X[choose(stream.child("rows"), len(X), _ROWS)]
     comparison = _Comparison(X, kept, stream)
-    while kept:
-        whole = comparison.description(kept)
-        gains = [
-            comparison.gain_without(each, whole, kept[:k] + kept[k + 1 :])
-            if _is_doubtful(X, each)
-            else -np.inf
-            for k, each in enumerate(kept)
-        ]
+    if comparison.gain_without(doubtful, kept) >= 0:
+        return _others(kept, doubtful)
+    while 1 < len(doubtful) <= _ONE_BY_ONE:
+        gains = [comparison.gain_without([each], kept) for each in doubtful]
         worst = int(np.argmax(gains))
         if gains[worst] < 0:
             break
-        del kept[worst]
+        kept = _others(kept, [doubtful.pop(worst)])
     return kept
+
+
+def _others(structures: Sequence[Structure], without: Sequence[Structure]) -> list[Structure]:
+    return [each for each in structures if not any(each is other for other in without)]
 
 
 def _is_doubtful(X: Floats, structure: Structure) -> bool:
@@ -116,40 +125,65 @@ class _Comparison:
             for k, each in enumerate(structures)
         }
 
-    def gain_without(
-        self, structure: Structure, whole: _Description, others: Sequence[Structure]
-    ) -> float:
-        """The evidence that the others have more without a structure, if several clusters that lie
-        apart take its place."""
-        other = self.description(others)
-        near = self.densities[id(structure)] > 0
-        apart = other.n_clusters >= 2 and _entropy(other.clusters[near]) <= _APART
-        return other.evidence - whole.evidence if apart else -np.inf
+    def gain_without(self, some: Sequence[Structure], structures: Sequence[Structure]) -> float:
+        """The evidence that structures have more without some of them, less the part of the price
+        of these that it must exceed; -inf if there are no clusters that lie apart in the place of
+        each."""
+        others = _others(structures, some)
+        without = self._best(others)
+        near = [self.densities[id(each)] > 0 for each in some]
+        if len(without.widths) < 2 or any(_entropy(without.clusters[at]) > _APART for at in near):
+            return -np.inf
+        least = _CLEARLY * (self._price(structures) - self._price(others))
+        return without.evidence - self._evidence_with(structures, without, near) - least
 
-    def description(self, structures: Sequence[Structure]) -> _Description:
-        """The best description by these structures."""
-        fixed = np.column_stack(
-            [np.full(len(self.places), 1 / self.volume)]
-            + [self.densities[id(each)] for each in structures]
-        )
-        price = sum(self.prices[id(each)] for each in structures)
+    def _evidence_with(
+        self, structures: Sequence[Structure], without: _Description, near: Sequence[Bools]
+    ) -> float:
+        """The evidence of structures beside the clusters of a description, or beside those alone
+        that are not on the structures which it is without; near: the rows on each of these."""
+        rows = cKDTree(self.places).query(without.centres)[1]
+        beside = ~np.any([at[rows] for at in near], axis=0)
+        mixtures = []
+        for kept in (np.ones(len(rows), np.bool_), beside):
+            mixture = _Mixture(self.places, self._fixed(structures), self.smallest)
+            for centre, width in zip(without.centres[kept], without.widths[kept]):
+                mixture = mixture.with_cluster(centre, float(width))
+            mixture.run(_ROUNDS)
+            mixtures.append(mixture)
+        return max(self._described(each, structures).evidence for each in mixtures)
+
+    def _best(self, structures: Sequence[Structure]) -> _Description:
+        """The best description by structures, with clusters that are added one by one."""
         rng = self.stream.child("clusters").generator()
-        mixture = _Mixture(self.places, fixed, self.smallest)
+        mixture = _Mixture(self.places, self._fixed(structures), self.smallest)
         mixture.run(_ROUNDS)
-        best, fails = _Description(mixture.log_density - price, 0, mixture.clusters), 0
-        for number in range(1, _MOST_CLUSTERS + 1):
+        best, fails = self._described(mixture, structures), 0
+        for _ in range(_MOST_CLUSTERS):
             trials = [mixture.with_cluster(*self._start(mixture, rng)) for _ in range(_TRIALS)]
             for each in trials:
                 each.run(_TRIAL_ROUNDS)
             mixture = max(trials, key=lambda each: each.log_density)
             mixture.run(_ROUNDS)
-            evidence = mixture.log_density - price - number * self.cluster_price
-            fails = fails + 1 if evidence <= best.evidence else 0
+            this = self._described(mixture, structures)
+            fails = fails + 1 if this.evidence <= best.evidence else 0
             if fails == _PATIENCE:
                 break
-            if not fails:
-                best = _Description(evidence, number, mixture.clusters)
+            best = best if fails else this
         return best
+
+    def _described(self, mixture: _Mixture, structures: Sequence[Structure]) -> _Description:
+        price = self._price(structures) + len(mixture.widths) * self.cluster_price
+        evidence = mixture.log_density - price
+        return _Description(evidence, mixture.centres, mixture.widths, mixture.clusters)
+
+    def _price(self, structures: Sequence[Structure]) -> float:
+        return float(sum(self.prices[id(each)] for each in structures))
+
+    def _fixed(self, structures: Sequence[Structure]) -> Floats:
+        """(n, 1 + s) the densities of points anywhere, and of the structures."""
+        anywhere = np.full(len(self.places), 1 / self.volume)
+        return np.column_stack([anywhere, *(self.densities[id(each)] for each in structures)])
 
     def _start(self, mixture: _Mixture, rng: np.random.Generator) -> tuple[Floats, float]:
         """The centre and the width of a cluster at a point that nothing describes yet."""
