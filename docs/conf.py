@@ -12,6 +12,8 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path.insert(0, str(DOCS / "_ext"))
 
+from sphinx_gallery import backreferences  # noqa: E402
+
 import piforest  # noqa: E402
 
 project = "piforest"
@@ -63,6 +65,10 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_memory": False,
 }
+# Thumbnails are described by the titles of their examples.
+for template in ("THUMBNAIL_TEMPLATE", "BACKREF_THUMBNAIL_TEMPLATE"):
+    text = getattr(backreferences, template)
+    setattr(backreferences, template, text.replace(":alt:\n", ":alt: {title}\n"))
 # Functions in the settings of sphinx-gallery; headings of tables on pages that commands write.
 suppress_warnings = ["config.cache", "myst.header"]
 
@@ -71,6 +77,7 @@ html_title = f"piforest {version}"
 html_static_path = ["_static"]
 html_css_files = ["piforest.css"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark, as the system says
 html_theme_options = {
     "logo": {"text": "piforest"},
     "navbar_end": ["theme-switcher"],

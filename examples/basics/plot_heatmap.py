@@ -22,6 +22,7 @@ print(detector.anomaly_score(new).round(3), detector.predict(new))
 # %%
 # The blue bands follow the sides of two squares and mostly end where their points end: the
 # detector bounds its models. The dark red places are passed by none of the models and score
-# highest; pale rays are weak models, which a few points suggest.
+# highest; pale rays are weak models, which a few points suggest. Where a ray is narrower than a
+# cell of the map it falls apart into specks; a larger resolution joins them.
 
 ax = plot_heatmap(detector, resolution=120)

@@ -17,7 +17,8 @@ X, y = make_circles(3, noise=0.01, anomaly_share=0.4, random_state=0, return_X_y
 detector = PreferenceIsolationForest("circle", random_state=0).fit(X)
 
 # %%
-# ``PreferenceEmbedding`` is the transformer alone, for pipelines. Its result is sparse.
+# ``PreferenceEmbedding`` is the transformer alone, for pipelines. Its result is sparse. It draws
+# models of its own, so that their number is not exactly that of the detector below.
 
 preferences = PreferenceEmbedding("circle", random_state=0).fit_transform(X)
 print(f"{preferences.shape}, {preferences.nnz / len(X):.0f} preferences of a point on average")

@@ -25,16 +25,18 @@ class TimeOfDay:
 
 
 rng = np.random.default_rng(0)
-backups = rng.normal(0, 0.5, 120) % 24  # about midnight
+backups = rng.normal(0.5, 0.35, 120) % 24  # about half past midnight, a few before it
 reports = rng.normal(9, 0.7, 60)
 unusual = np.array([4.2, 14.8, 19.0])
 hours = np.concatenate([backups, reports, unusual])[:, None]
 check_metric(TimeOfDay(), hours)
 
 # %%
-# With plain numbers, times just before midnight are at the end of the scale, and score high.
+# With plain numbers, the backups just before midnight are at the far end of the scale, away from
+# those after it, and score high. The metric keeps them together. The axis runs from noon to noon.
 
-grid = np.linspace(0, 24, 481)[:-1, None]
+from_noon = np.linspace(-12, 12, 481)[:-1]
+grid = (from_noon % 24)[:, None]
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 for metric, colour, name in (
     (TimeOfDay(), "#0072B2", "time of day"),
@@ -43,8 +45,11 @@ for metric, colour, name in (
     forest = VoronoiForest(metric, random_state=0).fit(hours)
     highest = hours[np.argsort(forest.scores_)[:-4:-1], 0].round(1)
     print(f"{name}: the highest scores have", highest)
-    ax.plot(grid, forest.anomaly_score(grid), color=colour, label=name)
-ax.plot(hours, np.full(len(hours), 0.4), "|", color="black", label="the data")
-ax.set(xlabel="time of the day", ylabel="anomaly score", xlim=(0, 24), xticks=range(0, 25, 3))
-ax.legend(loc="center right", bbox_to_anchor=(1, 0.3))
+    ax.plot(from_noon, forest.anomaly_score(grid), color=colour, label=name)
+ax.plot((hours + 12) % 24 - 12, np.full(len(hours), 0.4), "|", color="black", label="the data")
+ticks = range(-12, 13, 3)
+ax.set(xlabel="time of the day", ylabel="anomaly score", xlim=(-12, 12))
+ax.set_xticks(ticks, [f"{tick % 24}:00" for tick in ticks])
+ax.axvline(0, color="grey", linewidth=0.8, linestyle=":")
+ax.legend(loc="lower left", bbox_to_anchor=(0, 0.1))
 plt.show()

@@ -11,11 +11,11 @@ from .curves import share_grids, variants_grid
 from .differences import (
     MARGIN,
     conclusions,
+    far_from_published,
     kernels,
     reversed_rankings,
     shortfalls,
     structure_sizes,
-    surpluses,
 )
 from .page import Block, Heading, Picture, Text
 from .run import Cell
@@ -190,8 +190,12 @@ def _differences(cells: list[Cell]) -> list[Block]:
         blocks.append(Text("\n".join(f"- {line}" for line in lines)))
     elif tables_with_cells(cells):
         blocks.append(Text(f"No {whose} is {what}."))
-    paragraphs = (surpluses(cells), reversed_rankings(cells), kernels(cells))
-    blocks += [Text(text) for text in paragraphs if text]
+    far = far_from_published(cells)
+    if rankings := reversed_rankings(cells):
+        blocks.append(Text(rankings))
+    blocks += [far] if far else []
+    if about_kernels := kernels(cells):
+        blocks.append(Text(about_kernels))
     if cells_of("variants", cells):
         blocks.append(
             Text(

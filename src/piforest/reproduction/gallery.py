@@ -23,14 +23,11 @@ from .baselines import distance_table, isolation_forest, lof
 _NEIGHBOURS = 30
 
 
-# Means of scenes 0 to 4, 40 % anomalies; `PIF` with the true noise, and the default.
 _LIMITS = [
     "A sample of k points is useful if all k lie on one structure. This is rare if k is large and "
     "there are many structures and anomalies; uniform samples, as in the paper, suffer more than "
-    "samples of neighbours, the default. On three ellipses instead of two `PIF` has "
-    ".90 and the default .95, with three spheres .94 and .97, with three cylinders .82 and .98; "
-    "quadratic functions of three features need ten records, and reach .60 and .91. No method "
-    "detects anomalies that lie on a structure by chance.",
+    "samples of neighbours, the default. No method detects anomalies that lie on a structure by "
+    "chance.",
     "",
     "Planes that meet at a shallow angle, and motions that are nearly one, are found as one "
     "structure; the scores hardly suffer.",

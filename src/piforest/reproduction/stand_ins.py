@@ -124,7 +124,8 @@ def _content(found: list[list[float]], runs: int, seed: int) -> list[Any]:
         Text(
             f"Mean ROC AUC of {runs} runs, seed {seed}; half of the points are anomalies. PIF is "
             "the paper's algorithm with the true noise, the default is given nothing. Isolation "
-            f"forest and LOF ({_NEIGHBOURS} neighbours) see the coordinates."
+            f"forest and LOF ({_NEIGHBOURS} neighbours) see the coordinates. This page is written "
+            "by `piforest reproduce --scenes`; `--quick` makes two runs."
         ),
         Grid("AUC", head, rows),
     ]

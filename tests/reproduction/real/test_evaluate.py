@@ -125,7 +125,7 @@ def test_the_command_evaluates_and_compares(tmp_path, small, capsys):
     assert cli.main([*arguments, "--compare", str(old)]) == 0
     assert "2 runs in both" in capsys.readouterr().out
     text = (tmp_path / "real_data.md").read_text()
-    assert "| Small | every run | 0.150 | met: 2 of 2 runs |" in text
+    assert "| Small | every run | AUC 0.150 | met in 2 of 2 runs |" in text
     assert "| g0 | 1 | 0.100 | 2 of 2 |" in text
     assert (tmp_path / "real_data.html").is_file()
 
@@ -137,8 +137,8 @@ def test_the_page_shows_what_is_missed_and_the_pictures_that_exist(tmp_path, sma
     (tmp_path / page.FOLDER).mkdir(parents=True)
     (tmp_path / page.FOLDER / "small.png").write_bytes(b"")
     text = to_markdown(page.TITLE, page.content(rows, page.pictures_in(tmp_path), 0))
-    assert "| Small | every cell | 0.650 | **missed**: 1 of 2 cells |" in text
-    assert "| Small | the mean | 0.650 | met |" in text
+    assert "| Small | every cell | AUC 0.650 | **not in all**: met in 1 of 2 cells |" in text
+    assert "| Small | the mean | AUC 0.650 | met |" in text
     assert "![small](images/real/small.png)" in text
 
 

@@ -38,7 +38,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--real", action="store_true",
-        help="evaluate instead on real data and on noisy, rounded and scaled scenes, in real.html",
+        help="evaluate instead on real data and on noisy, rounded and scaled scenes, in "
+        "real_data.html",
     )  # fmt: skip
     parser.add_argument(
         "--scenes", action="store_true",
