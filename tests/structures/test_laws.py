@@ -96,7 +96,7 @@ def test_an_exact_law_flags_nothing():
 def test_a_trend_that_most_rows_do_not_follow_flags_nothing_and_says_so(tmp_path, monkeypatch):
     X = table(200, 0.7, seed=2)
     monkeypatch.setattr(Distances, "_anomalous", most)
-    with pytest.warns(UserWarning, match="are beyond the structures: these do not tell"):
+    with pytest.warns(UserWarning, match="score like those beyond the structures, too many"):
         detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
     assert detector.threshold_source_ == "too many beyond"
     assert (detector.labels_ == 1).all()
