@@ -12,7 +12,7 @@ from .._random import Stream
 from .._validation import NoModels
 from ..bands.evidence import full_band_table
 from ..bands.ladder import ladder_of, narrow_grid
-from ..bands.resolution import find_resolution
+from ..bands.resolution import find_resolution, is_grid_of_levels
 from ..families import layout_of
 from ..fitting.widths import choose_grid
 from ..models.drawing import draw_models
@@ -89,7 +89,8 @@ def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream)
         if matches
         else choose_grid(rows, models, stream.child("widths"), effect, 1, X)
     )
-    ladder = ladder_of(family, rows, grid, stream.child("null"), effect)
+    levels = is_grid_of_levels(family, X)
+    ladder = ladder_of(family, rows, grid, stream.child("null"), effect, levels=levels)
     table = full_band_table(rows, models, sample_membership([models]), ladder, 1)
     bands = BandCounts(rows, models, table, X)
     found = rough_structures([bands], stream.child("structures"))
