@@ -5,7 +5,12 @@ import pytest
 
 from piforest import PreferenceIsolationForest, estimate_sigma
 from piforest._random import Stream
-from piforest.bands.resolution import find_resolution, is_grid_of_levels, step_of
+from piforest.bands.resolution import (
+    DitherEffect,
+    find_resolution,
+    is_grid_of_levels,
+    step_of,
+)
 from piforest.datasets import make_lines
 from piforest.families import get_family, rows_with_levels
 
@@ -147,3 +152,14 @@ def test_null_rows_of_levels_have_the_levels_of_each_column():
         shares = [np.mean(column == value) for value in np.unique(own)]
         assert shares == [np.mean(own == value) for value in np.unique(own)]
     assert abs(np.corrcoef(null.T)[0, 1]) < 0.15
+
+
+def test_rows_at_an_infinite_distance_before_and_after_the_dither_have_not_moved():
+    class Family:
+        def residuals(self, X, params):
+            return np.where(X[:, :1] > 2, np.inf, X[:, :1] * params[:, 0])
+
+    raw, dithered = np.arange(5.0)[:, None], np.arange(5.0)[:, None] + 0.25
+    with np.errstate(all="raise"):
+        floors = DitherEffect(raw, dithered, 0.0).floors(Family(), np.array([[1.0], [2.0]]))
+    assert floors.tolist() == [1.0, 2.0]

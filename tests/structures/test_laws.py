@@ -215,3 +215,15 @@ def test_a_law_of_few_of_the_related_rows_does_not_flag_most():
         warnings.simplefilter("ignore")
         detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
     assert np.mean(detector.labels_ == -1) <= 0.5
+
+
+def test_an_exact_law_of_few_rows_is_found_without_a_warning():
+    amount = 1.5 * np.arange(40)
+    X = np.column_stack([amount, 2 * amount + 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        detector = PreferenceIsolationForest("linear_regression", n_models=300, random_state=0)
+        found = detector.fit(X).structures_
+    assert [each.support for each in found] == [40]
+    _, sigma = law_of_all(get_family("linear_regression"), X)
+    assert 0 < sigma < 0.01 * np.ptp(X[:, 1])

@@ -96,7 +96,10 @@ class DitherEffect(NamedTuple):
         It is one step for a model that is perpendicular to a rounded column, and `least` for a
         model that contains its direction.
         """
-        change = family.residuals(self.dithered, params) - family.residuals(self.raw, params)
+        after, before = family.residuals(self.dithered, params), family.residuals(self.raw, params)
+        # A row on the wrong side of a model stays at an infinite distance.
+        moved = np.isfinite(after) | np.isfinite(before)
+        change = np.subtract(after, before, out=np.zeros(moved.shape), where=moved)
         # A quarter of a step is the median of a uniform shift by at most half a step.
         steps = 4 * np.median(np.nan_to_num(np.abs(change), nan=0.0), axis=0)
         return np.asarray(np.maximum(steps, self.least))

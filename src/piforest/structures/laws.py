@@ -15,9 +15,9 @@ from scipy.stats import f as f_distribution
 from scipy.stats import rankdata
 
 from .._random import Stream
-from ..bands.ladder import is_noisy
+from ..bands.ladder import WIDTHS, is_noisy
 from ..bands.noise import robust_sigma
-from ..families import layout_of
+from ..families import extent, layout_of
 from ..models.refit import ROWS_EACH, Lifted, can_refit, weighted_model
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .greedy import (
@@ -213,8 +213,10 @@ def law_of_all(family: Any, X: Floats) -> tuple[Floats, float] | None:
     deviations = np.abs(y - np.median(y))
     spread = robust_sigma(deviations, float(deviations.max()), 1)
     law = _robust_law(family, X, spread)
-    explains = law is not None and law[1] ** 2 <= (1 - _EXPLAINED) * spread**2
-    return law if explains else None
+    if law is None or law[1] ** 2 > (1 - _EXPLAINED) * spread**2:
+        return None
+    # Values that follow a law exactly have no noise, which nothing can be measured in.
+    return law[0], max(law[1], float(extent(family, X) * WIDTHS[-1]) / _HALF_WIDTH)
 
 
 def related_columns(family: ModelFamily, X: Floats) -> bool:
