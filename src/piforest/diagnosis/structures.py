@@ -13,7 +13,7 @@ from ..families import extent, marginal_rows
 from ..fitted import FittedForest
 from ..protocols import Floats, ModelFamily
 from ..structures.greedy import REACH, Structure
-from ..structures.laws import related_columns, target_of
+from ..structures.laws import FEW_ROWS, related_columns, target_of
 from ..structures.parallax import Parallax
 from ..structures.unevenness import UnevenNoise
 from .finding import Finding
@@ -55,13 +55,15 @@ def about_structures(
             "nevertheless.",
         )
     elif not found:
-        related = len(families) == 1 and related_columns(families[0], X)
-        reason = (
-            f"The columns are related, but rows scatter about any {names} nearly as much as the "
-            "target does by itself"
-            if related
-            else f"No {names} stands out from chance in {len(X):,} points"
-        )
+        reason = f"No {names} stands out from chance in {len(X):,} points"
+        if len(families) == 1 and related_columns(families[0], X):
+            reason = (
+                f"The columns are related, but {len(X)} rows are too few to tell how much they "
+                f"scatter about a {names}, which {size} of them determine"
+                if len(X) < FEW_ROWS * size
+                else f"The columns are related, but rows scatter about any {names} nearly as much "
+                "as the target does by itself"
+            )
         yield Finding(
             "no_structure",
             f"{reason}: the scores say which points are isolated, not which are anomalous.",
