@@ -86,6 +86,23 @@ def test_an_anomalous_record_is_explained_by_the_column_to_change():
         assert f"{found.changes[0].column} alone would have to be" in found.text
 
 
+def test_a_kept_row_is_on_the_structure_that_assign_gives_it():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, 300)
+    X = np.column_stack([x, 2 * x + rng.standard_t(4, 300)])
+    detector = PreferenceIsolationForest("linear_regression", n_models=300, random_state=0).fit(X)
+    detector.set_threshold(1.0)  # keeps all
+    half = detector.structures_[0].half_width
+    beside = np.column_stack([np.full(60, 5.0), 10 + np.linspace(0, 5, 60) * half])
+    labels, sigmas = detector.assign(beside, return_distance=True)
+    assert ((sigmas > 4) & (labels == 0)).any()
+    assert (labels == -1).any()
+    for label, away, each in zip(labels, sigmas, detector.explain(beside)):
+        assert each.nearest[0].sigmas == pytest.approx(away)
+        assert ("): on structure 0" in each.text) == (label == 0)
+        assert ("on no structure" in each.text) == (label == -1)
+
+
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_no_rows_have_no_explanations(as_frame):
     table = make_regressions(1, sizes=60, random_state=0, as_frame=as_frame).data

@@ -14,12 +14,12 @@ from ._ranges import Ranges
 from .families import layout_of
 from .families.scaled import column_units
 from .protocols import Floats
-from .structures.greedy import Structure
+from .structures.greedy import REACH, Structure
 
 __all__ = ["Change", "Explanation", "Nearby"]
 
 _N_NEAREST = 3
-_MAX_SIGMAS = 4.0  # a point within this distance is on a structure
+_MAX_SIGMAS = 4.0  # a flagged point within this distance is on a structure nevertheless
 _UNUSUAL = 0.05  # p-values up to this are unusual for normal rows
 _STEPS = 30  # of Newton's method; one is enough for a plane
 _ON = 1e-3  # sigmas within which a changed row lies on a structure
@@ -60,7 +60,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The score of a point, and the structures that are nearest to it in units of their noise."""
+    """The score of a point, and the structures that are nearest to it in half-widths."""
 
     score: float
     threshold: float
@@ -115,9 +115,10 @@ def explanations(
     columns = [structure.residuals(X) for structure in structures]
     distances = np.column_stack(columns) if columns else np.empty((len(X), 0))
     sigmas = distances / np.array([structure.sigma for structure in structures])
+    relative = distances / np.array([structure.half_width for structure in structures])
     results = []
     for i in range(len(X)):
-        order = np.argsort(sigmas[i], kind="stable")[:_N_NEAREST]
+        order = np.argsort(relative[i], kind="stable")[:_N_NEAREST]
         nearest = [
             Nearby(
                 int(k),
@@ -138,7 +139,7 @@ def explanations(
             score, threshold, p, score > threshold, nearest, "",
             float(certainty.stability[i]), probability, chance, changes,
         )  # fmt: skip
-        if members is not None and found.anomalous and _is_on(found):
+        if members is not None and found.anomalous and _is_on(found, structures):
             k = int(order[0])
             alone = _is_alone(structures[k], X[i], members[k])
             found = replace(found, extrapolated=alone)
@@ -152,8 +153,14 @@ def explanations(
     return results
 
 
-def _is_on(found: Explanation) -> bool:
-    return bool(found.nearest) and found.nearest[0].sigmas <= _MAX_SIGMAS
+def _is_on(found: Explanation, structures: list[Structure]) -> bool:
+    """Whether a point is on its nearest structure: for one that is not flagged, as `assign` says,
+    within three half-widths."""
+    if not found.nearest:
+        return False
+    nearest = structures[found.nearest[0].structure]
+    reach = _MAX_SIGMAS if found.anomalous else REACH * nearest.half_width / nearest.sigma
+    return found.nearest[0].sigmas <= reach
 
 
 def _is_alone(structure: Structure, x: Floats, members: Floats) -> bool:
@@ -236,14 +243,15 @@ def _sentence(found: Explanation, structures: list[Structure], x: Floats) -> str
     if not np.isfinite(first.sigmas):
         return head + "on the wrong side of every structure."
     away = f"{first.sigmas:.3g} sigmas ({readable(first.distance)}) away"
-    if _is_on(found):
+    unusual = ""
+    if not anomalous and found.p_value is not None and found.p_value <= _UNUSUAL:
+        unusual = "; few normal rows score as high, but its score is not above the threshold"
+    if _is_on(found, structures):
         but = ", but it shares too little with its points" if anomalous else ""
         if found.extrapolated:
             but = ", but no other row is near here on this structure (extrapolation)"
-        return head + f"on {what}, {away}{but}."
-    but = "" if anomalous else ", but it shares enough with the points of some"
-    if not anomalous and found.p_value is not None and found.p_value <= _UNUSUAL:
-        but = "; few normal rows score as high, but its score is not above the threshold"
+        return head + f"on {what}, {away}{but or unusual}."
+    but = "" if anomalous else unusual or ", but it shares enough with the points of some"
     text = head + f"on no structure; the nearest is {what}, {away}{but}."
     # A change of more than the whole range of a column is no reason.
     if anomalous and found.changes and found.changes[0].relative <= 1:

@@ -22,7 +22,7 @@ from .labels import thresholds
 from .labels import votes as labels
 from .labels.again import scores_again
 from .labels.calibration import Calibration
-from .labels.choice import Distances
+from .labels.choice import Choice, Distances
 from .models.membership import sample_membership
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
@@ -80,8 +80,7 @@ class Findings:
         self._structures: list[Structure] | None = None
         self.better_family: list[Finding] | None = None
         """set on first use by the detector"""
-        self._agreement = 1.0
-        self._too_many = 0.0
+        self._choice = self._own_choice = Choice(labels.NOTHING_FLAGGED)
         self._clustered = False
         self._uneven: list[UnevenNoise] = []
         self._diagnosis: list[Finding] | None = None
@@ -199,8 +198,10 @@ class Findings:
                 names=self.names,
                 steps=steps,
                 disagreement=self._disagreement(backend),
-                agreement=self._agreement,
+                agreement=self._own_choice.agreement,
                 beyond=self.share_beyond(backend),
+                off=self._choice.off,
+                kept=self._own_choice.kept,
                 uneven=self._uneven,
                 clustered=self._clustered,
                 parallax=parallax_of(
@@ -309,9 +310,9 @@ class Findings:
         distances = self._distances(rows)
         null = np.empty(0) if distances.decide else self.null_scores(backend)
         choice = distances.choose(scores, null, self.fitted.ceiling())
-        self._too_many = choice.too_many
+        self._choice = choice
         if rows is self.fitted.points:
-            self._agreement = choice.agreement
+            self._own_choice = choice
         return choice.threshold
 
     def _distances(self, rows: Floats) -> Distances:
@@ -328,7 +329,7 @@ class Findings:
         decide = own_null is not None or bool(uneven) or self._fills_box(boundaries, null_far)
         return Distances(
             rows, self._family, boundaries.beyond(rows), boundaries.far(rows), null_far,
-            decide, bool(uneven), self._is_noisy(),
+            boundaries.far_beyond(rows), decide, bool(uneven), self._is_noisy(),
         )  # fmt: skip
 
     def thresholds_again(self, backend: Backend, chosen: Literal["automatic"] | float) -> Floats:
@@ -365,7 +366,7 @@ class Findings:
         """The share of rows that the labels would flag, if it is too large to flag any; else 0."""
         if self.fitted.has_null:
             self.automatic_threshold(backend)
-        return self._too_many
+        return self._choice.too_many
 
     def _dithered(self) -> Floats:
         """The pool as structures were measured: rounded points may lie on one exactly, which says

@@ -5,9 +5,14 @@ import pytest
 
 from piforest import PreferenceIsolationForest, estimate_sigma
 from piforest._random import Stream
-from piforest.bands.resolution import find_resolution, step_of
+from piforest.bands.resolution import (
+    DitherEffect,
+    find_resolution,
+    is_grid_of_levels,
+    step_of,
+)
 from piforest.datasets import make_lines
-from piforest.families import get_family
+from piforest.families import get_family, rows_with_levels
 
 RNG = np.random.default_rng(0)
 LINE = make_lines(1, sizes=600, noise=0.01, anomaly_share=0.0, random_state=1).data
@@ -123,3 +128,38 @@ def test_the_paper_has_no_dither():
 def test_estimate_sigma_of_rounded_rows():
     X = np.round(2 * LINE, 1)
     assert 0.03 < estimate_sigma(X, random_state=0) < 0.1
+
+
+def test_levels_of_points_matter_where_as_many_columns_have_them_as_flats_have_directions():
+    rng = np.random.default_rng(0)
+    answers, values = rng.integers(1, 6, (300, 2)), rng.normal(size=(300, 2))
+    mixed = np.column_stack([answers, values]).astype(float)
+    for dimension, expected in ((1, False), (2, True), (3, True)):
+        assert is_grid_of_levels(get_family("subspace", dimension=dimension), mixed) == expected
+    zeros = np.where(rng.random((300, 4)) < 0.2, 0.0, rng.normal(size=(300, 4)))
+    assert is_grid_of_levels(get_family("subspace", dimension=1), zeros)
+    assert not is_grid_of_levels(get_family("subspace", dimension=1), rng.normal(size=(300, 4)))
+    # Places may lie on lines of equal values, and a table has a rule of its own.
+    assert not is_grid_of_levels(get_family("plane"), rng.integers(1, 6, (300, 3)).astype(float))
+    assert not is_grid_of_levels(get_family("linear_regression"), mixed)
+
+
+def test_null_rows_of_levels_have_the_levels_of_each_column():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(1, 6, 300), 10 * rng.integers(0, 3, (3, 300)).T])
+    null = rows_with_levels(get_family("subspace"), X, 600, Stream(0))
+    for column, own in zip(null.T, X.T):
+        shares = [np.mean(column == value) for value in np.unique(own)]
+        assert shares == [np.mean(own == value) for value in np.unique(own)]
+    assert abs(np.corrcoef(null.T)[0, 1]) < 0.15
+
+
+def test_rows_at_an_infinite_distance_before_and_after_the_dither_have_not_moved():
+    class Family:
+        def residuals(self, X, params):
+            return np.where(X[:, :1] > 2, np.inf, X[:, :1] * params[:, 0])
+
+    raw, dithered = np.arange(5.0)[:, None], np.arange(5.0)[:, None] + 0.25
+    with np.errstate(all="raise"):
+        floors = DitherEffect(raw, dithered, 0.0).floors(Family(), np.array([[1.0], [2.0]]))
+    assert floors.tolist() == [1.0, 2.0]

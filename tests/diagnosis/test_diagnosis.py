@@ -153,6 +153,23 @@ def test_anomalies_that_score_like_normal_points_are_reported():
         assert [each.code for each in found] == codes_found
 
 
+def test_far_points_that_are_kept_are_reported():
+    detector = fitted(LINES)
+    for kept, text in ((1, "1 point is kept"), (1200, "1,200 points are kept")):
+        found = diagnose(detector.fitted_, detector.structures_, found=True, kept=kept)
+        assert [each.code for each in found] == ["scores_overlap"]
+        assert found[0].text.startswith(text)
+
+
+def test_points_that_only_score_high_are_not_said_to_be_off_the_structures():
+    detector = fitted(LINES)
+    few = diagnose(detector.fitted_, detector.structures_, found=True, beyond=0.185, off=0.049)
+    many = diagnose(detector.fitted_, detector.structures_, found=True, beyond=0.6, off=0.5)
+    assert [each.code for each in few + many] == ["too_many_beyond"] * 2
+    assert "4.9 % of the points are off the structures, but 18.5 % score as high" in few[0].text
+    assert "60 % of the points score like points off the structures" in many[0].text
+
+
 @pytest.mark.slow
 def test_a_vague_trend_is_called_weak():
     rng = np.random.default_rng(0)

@@ -207,6 +207,17 @@ def test_missed_points_are_added_if_they_are_many():
     assert added(100, 10, 41, both=10) == 0
 
 
+def test_rows_far_beyond_count_unless_they_are_most_rows_and_hardly_voted():
+    gross = np.arange(10) < 5
+    voted = np.arange(10) == 7
+    assert rules.with_gross(voted, gross).tolist() == (gross | voted).tolist()
+    most = np.arange(10) < 6
+    assert rules.with_gross(voted, most).tolist() == voted.tolist()
+    four, five = (np.isin(np.arange(10), [*range(k), 7]) for k in (4, 5))
+    assert rules.with_gross(four, most).tolist() == four.tolist()
+    assert rules.with_gross(five, most).tolist() == (most | five).tolist()
+
+
 def test_p_values_and_rates():
     null = np.array([0.2, 0.4, 0.4, 0.8])
     found = rules.chance_p_values(np.array([0.1, 0.2, 0.4, 0.9]), null)

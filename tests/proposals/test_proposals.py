@@ -344,3 +344,25 @@ def test_the_warning_of_no_structure_says_that_families_were_compared():
     X = np.random.default_rng(0).normal(size=(200, 2))
     with pytest.warns(UserWarning, match="or of another family that was compared, is significant"):
         PreferenceIsolationForest(random_state=0).fit(X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("levels", "columns"), [(5, 4), (7, 5)])
+def test_answers_at_random_have_no_structure(levels, columns):
+    answers = np.random.default_rng(0).integers(1, levels + 1, (300, columns)).astype(float)
+    table = pd.DataFrame(answers, columns=[f"q{k}" for k in range(columns)])
+    assert not propose_families(table, random_state=0).found
+    for family in ("auto", get_family("subspace", dimension=1)):
+        with pytest.warns(UserWarning, match="significant"):
+            detector = PreferenceIsolationForest(family, random_state=0).fit(table)
+        assert not detector.found_structure_
+        assert (detector.labels_ == 1).all()
+
+
+def test_a_plane_of_a_table_with_many_zeros_is_found():
+    rng = np.random.default_rng(50)
+    x = np.where(rng.random(300) < 0.4, 0.0, rng.uniform(0, 10, 300))
+    table = np.column_stack([x, 2 * x, rng.uniform(size=300), 3 * x + rng.normal(0, 0.05, 300)])
+    best = propose_families(pd.DataFrame(table, columns=list("qrst")), random_state=0)[0]
+    assert (best.name, best.n_structures) == ("subspace", 1)
+    assert best.share_explained > 0.9

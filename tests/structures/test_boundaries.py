@@ -206,3 +206,10 @@ def test_segments_of_a_small_vanishing_point_are_found_and_tails_are_kept():
     assert flagged[:330].mean() < 0.05
     assert flagged[330:360].mean() > 0.7
     assert flagged[360:].mean() < 0.2
+
+
+def test_rows_far_beyond_are_five_half_widths_from_every_structure():
+    found = Boundaries(along(0.01), [horizontal(0.02)])
+    X = np.array([[0.0, 0.001], [0.0, 0.095], [0.0, 0.105]])
+    assert found.far_beyond(X).tolist() == [False, False, True]
+    assert not Boundaries(along(0.01), []).far_beyond(X).any()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
@@ -96,7 +97,7 @@ def test_an_exact_law_flags_nothing():
 def test_a_trend_that_most_rows_do_not_follow_flags_nothing_and_says_so(tmp_path, monkeypatch):
     X = table(200, 0.7, seed=2)
     monkeypatch.setattr(Distances, "_anomalous", most)
-    with pytest.warns(UserWarning, match="are beyond the structures: these do not tell"):
+    with pytest.warns(UserWarning, match="score like those beyond the structures, too many"):
         detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
     assert detector.threshold_source_ == "too many beyond"
     assert (detector.labels_ == 1).all()
@@ -215,3 +216,62 @@ def test_a_law_of_few_of_the_related_rows_does_not_flag_most():
         warnings.simplefilter("ignore")
         detector = PreferenceIsolationForest("linear_regression", random_state=0).fit(X)
     assert np.mean(detector.labels_ == -1) <= 0.5
+
+
+def test_an_exact_law_of_few_rows_is_found_without_a_warning():
+    amount = 1.5 * np.arange(40)
+    X = np.column_stack([amount, 2 * amount + 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        detector = PreferenceIsolationForest("linear_regression", n_models=300, random_state=0)
+        found = detector.fit(X).structures_
+    assert [each.support for each in found] == [40]
+    _, sigma = law_of_all(get_family("linear_regression"), X)
+    assert 0 < sigma < 0.01 * np.ptp(X[:, 1])
+
+
+def few_rows(n, explained, columns=8, seed=0):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, columns - 1))
+    signal = features @ rng.uniform(0.5, 1, columns - 1)
+    noise = rng.normal(size=n) * signal.std() * np.sqrt((1 - explained) / explained)
+    return np.column_stack([features, signal + noise])
+
+
+@pytest.mark.parametrize(("n", "found"), [(15, False), (20, True), (32, True)])
+def test_the_law_of_few_rows_is_that_of_least_squares(n, found):
+    X, family = few_rows(n, 0.99), get_family("linear_regression")
+    law = law_of_all(family, X)
+    assert (law is not None) == found
+    if law is not None:
+        A = np.column_stack([X[:, :-1], np.ones(n)])
+        params, rss, *_ = np.linalg.lstsq(A, X[:, -1], rcond=None)
+        assert law[1] == pytest.approx(np.sqrt(rss[0] / (n - 8)))
+        predicted = family.predicted(X, law[0])
+        assert predicted == pytest.approx(A @ params)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["auto", "linear_regression"])
+def test_an_obvious_law_of_few_rows_is_found_by_any_choice_of_the_family(family):
+    table = pd.DataFrame(few_rows(32, 0.97), columns=[f"c{k}" for k in range(8)])
+    detector = PreferenceIsolationForest(family, random_state=0).fit(table)
+    assert detector.family_.name == "linear_regression"
+    assert [each.support for each in detector.structures_] == [32]
+
+
+def test_too_few_rows_are_not_said_to_scatter():
+    X = few_rows(15, 0.99, seed=2)
+    detector = PreferenceIsolationForest("linear_regression", n_models=200, random_state=0)
+    with pytest.warns(UserWarning, match="no structure"):
+        detector.fit(X)
+    text = detector.diagnosis_[0].text
+    assert "15 rows are too few to tell how much they scatter" in text
+    assert "which 8 of them determine" in text
+
+
+@pytest.mark.slow
+def test_unrelated_columns_of_few_rows_have_no_law():
+    family = get_family("linear_regression")
+    tables = [np.random.default_rng(k).normal(size=(n, 8)) for k in range(100) for n in (16, 32)]
+    assert sum(law_of_all(family, X) is not None for X in tables) <= 2

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._kernels import bands as compiled
 from .._random import Stream
-from ..families import extent, has_own_null, marginal_rows, null_rows
+from ..families import extent, has_own_null, marginal_rows, null_rows, rows_with_levels
 from ..protocols import Floats, Ints, ModelFamily
 from .resolution import DitherEffect
 
@@ -124,7 +124,7 @@ class Ladder:
         if null_inside is not None:
             wide = self.grid.n_wide or len(self.widths)
             null = two_sample_ratios(inside[:wide], n, null_inside[:wide], len(self.null))  # type: ignore[arg-type]
-            # A narrow band of a family with its own null rows is denser than both.
+            # A narrow band of a family with its own null rows, or of levels, is denser than both.
             ratios[:wide] = null if first else np.minimum(ratios, null)
         return without_narrowest(ratios, lowest)
 
@@ -137,13 +137,22 @@ def without_narrowest(ratios: Floats, lowest: Ints | None) -> Floats:
 
 
 def ladder_of(
-    family: ModelFamily, X: Floats, grid: Grid, stream: Stream, effect: DitherEffect | None = None
+    family: ModelFamily,
+    X: Floats,
+    grid: Grid,
+    stream: Stream,
+    effect: DitherEffect | None = None,
+    *,
+    levels: bool = False,
 ) -> Ladder:
-    """The ladder of a grid, with null rows like X if they are needed."""
+    """The ladder of a grid, with null rows like X if they are needed; levels: see
+    `is_grid_of_levels`."""
     if grid.n_wide:
         return Ladder(grid, marginal_rows(family, X, N_NULL, stream), effect)
     if has_own_null(family):
         return Ladder(grid, null_rows(family, X, N_NULL, stream), effect)
+    if levels:
+        return Ladder(grid, rows_with_levels(family, X, N_NULL, stream), effect)
     return Ladder(grid, None, effect)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._random import Stream
 from ..protocols import Floats, ModelFamily
 from .ladder import Grid, Ladder, ladder_of, narrow_grid
-from .resolution import Resolution
+from .resolution import Resolution, is_grid_of_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,4 +28,5 @@ class Measuring:
         """The ladder for the rows X, which are also given with dither."""
         effect = self.resolution.effect(family, X, dithered)
         stream = Stream(self.resolution.key).child("null")
-        return ladder_of(family, dithered, self.grid, stream, effect)
+        levels = is_grid_of_levels(family, X)
+        return ladder_of(family, dithered, self.grid, stream, effect, levels=levels)

@@ -36,6 +36,7 @@ _RANGE = (1, 99)  # percentiles
 _EFFECT_ROWS = 100
 # A value that at least this share of the rows has, and this many rows, is a level of the column.
 _COMMON, _MIN_COMMON = 0.1, 10
+_MOST_PLACES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,10 @@ class DitherEffect(NamedTuple):
         It is one step for a model that is perpendicular to a rounded column, and `least` for a
         model that contains its direction.
         """
-        change = family.residuals(self.dithered, params) - family.residuals(self.raw, params)
+        after, before = family.residuals(self.dithered, params), family.residuals(self.raw, params)
+        # A row on the wrong side of a model stays at an infinite distance.
+        moved = np.isfinite(after) | np.isfinite(before)
+        change = np.subtract(after, before, out=np.zeros(moved.shape), where=moved)
         # A quarter of a step is the median of a uniform shift by at most half a step.
         steps = 4 * np.median(np.nan_to_num(np.abs(change), nan=0.0), axis=0)
         return np.asarray(np.maximum(steps, self.least))
@@ -128,9 +132,25 @@ def levels_matter(family: ModelFamily, X: Floats) -> bool:
     layout = layout_of(family)
     if layout.kind != "table" or layout.target is None:
         return False
-    target = X[:, layout.target % X.shape[1]]
-    counts = np.unique(target, return_counts=True)[1]
-    return is_categorical(target) or bool(counts.max() >= max(_MIN_COMMON, _COMMON * len(target)))
+    return _has_levels(X[:, layout.target % X.shape[1]])
+
+
+def is_grid_of_levels(family: ModelFamily, X: Floats) -> bool:
+    """Whether flats of a grid of levels, such as answers from 1 to 5, would look like structures:
+    as many columns have levels as a structure has directions across.
+
+    Points of two or three columns are places, where lines and planes of equal values are real.
+    """
+    d = X.shape[1]
+    if layout_of(family).kind != "points" or d <= _MOST_PLACES:
+        return False
+    return sum(map(_has_levels, X.T)) >= family.codimension(d)
+
+
+def _has_levels(values: Floats) -> bool:
+    """Whether a column has few values, or one that many rows have."""
+    counts = np.unique(values, return_counts=True)[1]
+    return is_categorical(values) or bool(counts.max() >= max(_MIN_COMMON, _COMMON * len(values)))
 
 
 def is_categorical(values: Floats) -> bool:

@@ -25,6 +25,8 @@ def diagnose(
     disagreement: float | None = None,
     agreement: float = 1.0,
     beyond: float = 0.0,
+    off: float = 0.0,
+    kept: int = 0,
     uneven: Sequence[UnevenNoise] = (),
     parallax: Parallax | None = None,
     clustered: bool = False,
@@ -51,7 +53,12 @@ def diagnose(
         The F1 score of the automatic labels, a threshold on the score, against the points that
         distances to the structures and scores together call anomalous.
     beyond : float, default=0.0
-        The share of rows beyond the structures, if it is so large that none of them is flagged.
+        The share of rows that score like those off the structures, if it is so large that none of
+        them is flagged.
+    off : float, default=0.0
+        The share of rows that are off the structures.
+    kept : int, default=0
+        The number of rows that are far beyond every structure, and not flagged.
     uneven : sequence of UnevenNoise, default=()
         The noise of the structures whose noise is not even.
     parallax : Parallax or None, default=None
@@ -82,7 +89,7 @@ def diagnose(
         *structural.about_strength(fitted, structures),
         *structural.about_uneven_noise(uneven, X, columns),
         *structural.about_parallax(parallax),
-        *structural.about_labels(agreement, beyond),
+        *structural.about_labels(agreement, beyond, off, kept),
         *rows.about_levels(families[0], X, columns),
         *rows.about_a_common_value(families[0], X, structures, columns),
         *rows.about_tails(families[0], X, columns),

@@ -13,7 +13,7 @@ from ..families import extent, marginal_rows
 from ..fitted import FittedForest
 from ..protocols import Floats, ModelFamily
 from ..structures.greedy import REACH, Structure
-from ..structures.laws import related_columns, target_of
+from ..structures.laws import FEW_ROWS, related_columns, target_of
 from ..structures.parallax import Parallax
 from ..structures.unevenness import UnevenNoise
 from .finding import Finding
@@ -55,13 +55,15 @@ def about_structures(
             "nevertheless.",
         )
     elif not found:
-        related = len(families) == 1 and related_columns(families[0], X)
-        reason = (
-            f"The columns are related, but rows scatter about any {names} nearly as much as the "
-            "target does by itself"
-            if related
-            else f"No {names} stands out from chance in {len(X):,} points"
-        )
+        reason = f"No {names} stands out from chance in {len(X):,} points"
+        if len(families) == 1 and related_columns(families[0], X):
+            reason = (
+                f"The columns are related, but {len(X)} rows are too few to tell how much they "
+                f"scatter about a {names}, which {size} of them determine"
+                if len(X) < FEW_ROWS * size
+                else f"The columns are related, but rows scatter about any {names} nearly as much "
+                "as the target does by itself"
+            )
         yield Finding(
             "no_structure",
             f"{reason}: the scores say which points are isolated, not which are anomalous.",
@@ -157,27 +159,42 @@ def _relative_distance(structure: Structure, fitted: FittedForest) -> float:
     return float(np.median(own)) / far if far > 0 and len(own) else 0.0
 
 
-def about_labels(agreement: float, beyond: float) -> Iterator[Finding]:
-    if beyond > 0:
+def about_labels(agreement: float, beyond: float, off: float, kept: int) -> Iterator[Finding]:
+    if 0 < off < beyond / 2:
         yield Finding(
             "too_many_beyond",
-            f"{100 * beyond:.3g} % of the points are off the structures, which have much noise or "
-            "hold few of the points: so many are no exceptions to a rule, so that no point is "
-            "flagged.",
-            "Transform a skewed column, such as by a logarithm, add the columns that it depends "
-            "on, or pass contamination to flag a share.",
+            f"{100 * off:.3g} % of the points are off the structures, but {100 * beyond:.3g} % "
+            "score as high: most of those are ordinary, so that no point is flagged.",
+            "Judge by the distance: assign(X, return_distance=True), or the column distance of "
+            "--out, has it in sigmas; or pass contamination to flag a share.",
         )
-    if agreement < _GOOD_AGREEMENT:
+    elif beyond > 0:
+        yield Finding(
+            "too_many_beyond",
+            f"{100 * beyond:.3g} % of the points score like points off the structures, which have "
+            "much noise or hold few of the points: so many are no exceptions to a rule, so that no "
+            "point is flagged.",
+            "Transform a skewed column, add the columns that it depends on, or pass contamination "
+            "to flag a share.",
+        )
+    text = ""
+    if kept:
+        text = (
+            f"{kept:,} point{' is' if kept == 1 else 's are'} kept, but more than five half-widths "
+            "(about ten sigmas) from every structure: points on the structures have such scores."
+        )
+    elif agreement == 0:
+        text = (
+            "No point is flagged, although some are far from all structures: points on the "
+            "structures have the same scores."
+        )
+    elif agreement < _GOOD_AGREEMENT:
         text = (
             "The labels miss points that are far from all structures, or flag points that are not: "
             f"they agree with the distances to {100 * agreement:.0f} % (F1), since both kinds of "
             "points have the same scores, as where anomalies are close together."
         )
-        if agreement == 0:
-            text = (
-                "No point is flagged, although some are far from all structures: points on the "
-                "structures have the same scores."
-            )
+    if text:
         yield Finding(
             "scores_overlap",
             text,

@@ -121,9 +121,9 @@ class ThresholdMethods(DetectorBase):
         elif self.threshold_source_ == "too many beyond":
             share = 100 * self.findings_.share_beyond(engine.backend)
             warn_user(
-                f"{share:.3g} % of the points are beyond the structures: these do not tell which "
-                "points are anomalies, so that no point is flagged; see diagnosis_. Pass "
-                "contamination to flag a share of them nevertheless."
+                f"{share:.3g} % of the points score like those beyond the structures, too many to "
+                "be anomalies, so that no point is flagged; see diagnosis_. Pass contamination to "
+                "flag a share of them nevertheless."
             )
         elif self.threshold_source_ == "no structure":
             embedding = self.fitted_.embedding

@@ -297,6 +297,11 @@ def marginal_rows(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Flo
     return marginal_by_layout(layout_of(family), X, n, stream, isotropic=isotropic)
 
 
+def rows_with_levels(family: ModelFamily, X: Floats, n: int, stream: Stream) -> Floats:
+    """Draw rows whose columns have the values of those of X, each from a different row."""
+    return marginal_by_layout(layout_of(family), X, n, stream, isotropic=False)
+
+
 # Constructors of custom families, imported on first use.
 _MAKERS = {
     "LearnedFamily": "piforest.families.learned",

@@ -31,6 +31,10 @@ class Choice(NamedTuple):
     """the F1 score of the labels against the rows that are anomalous by distances and scores"""
     too_many: float = 0.0
     """the share of rows that would be flagged, if it is too large to flag any"""
+    off: float = 0.0
+    """the share of rows that are anomalous by distances and scores"""
+    kept: int = 0
+    """the number of rows that are far beyond all structures and not flagged"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,8 @@ class Distances:
     """(n,) beyond the end, or three half-widths"""
     null_far: Bools
     """the same for the null points"""
+    gross: Bools
+    """(n,) beyond the end, and five half-widths"""
     decide: bool
     """whether scores of null points provide no comparison, so that distances alone decide"""
     uneven: bool
@@ -65,13 +71,14 @@ class Distances:
         flagged = float(np.mean(above))
         ordinary = self.uneven and np.sum(above) > 2 * np.sum(anomalous) + _SLACK
         if ordinary or (flagged > _MOST and self._is_no_rule(above)):
-            return Choice(labels.NOTHING_FLAGGED, too_many=flagged)
+            return Choice(labels.NOTHING_FLAGGED, too_many=flagged, off=float(np.mean(anomalous)))
         agreement = labels.agreement(above, anomalous)
         if self.uneven and agreement < _HALF_RIGHT:
             # Scores are high wherever the noise is large: most of these rows would be ordinary.
             threshold = labels.NOTHING_FLAGGED
             agreement = labels.agreement(scores > threshold, anomalous)
-        return Choice(threshold, agreement)
+        kept = int(np.sum(self.gross & (scores <= threshold)))
+        return Choice(threshold, agreement, off=float(np.mean(anomalous)), kept=kept)
 
     @property
     def _covered(self) -> float:
@@ -88,7 +95,7 @@ class Distances:
             # Of random points, the share 1 - covered is far from structures. Votes against points
             # that are nearly all on a structure contradict the structure.
             return self.beyond
-        return labels.with_missed(voted, self.beyond)
+        return labels.with_gross(labels.with_missed(voted, self.beyond), self.gross)
 
     def _is_no_rule(self, flagged: Bools) -> bool:
         """Whether most rows, which are beyond the structures, are no anomalies."""

@@ -12,7 +12,7 @@ from .._random import Stream
 from .._validation import NoModels
 from ..bands.evidence import full_band_table
 from ..bands.ladder import ladder_of, narrow_grid
-from ..bands.resolution import find_resolution
+from ..bands.resolution import find_resolution, is_grid_of_levels
 from ..families import layout_of
 from ..fitting.widths import choose_grid
 from ..models.drawing import draw_models
@@ -23,6 +23,7 @@ from ..protocols import Bools, Floats, ModelFamily
 from ..sampling import resolve_sampler
 from ..structures.clusters import without_clusters
 from ..structures.greedy import BandCounts, Structure
+from ..structures.laws import law_of_all
 from ..structures.local_models import weighted_least_squares
 from ..structures.ridges import standing_out
 from ..structures.search import rough_structures
@@ -89,15 +90,19 @@ def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream)
         if matches
         else choose_grid(rows, models, stream.child("widths"), effect, 1, X)
     )
-    ladder = ladder_of(family, rows, grid, stream.child("null"), effect)
+    levels = is_grid_of_levels(family, X)
+    ladder = ladder_of(family, rows, grid, stream.child("null"), effect, levels=levels)
     table = full_band_table(rows, models, sample_membership([models]), ladder, 1)
     bands = BandCounts(rows, models, table, X)
     found = rough_structures([bands], stream.child("structures"))
     half = ladder.widths[::-1] / 2
     sigmas = np.sort(np.concatenate([half, half * _FINER]))
+    starts = [(each.params, each.half_width / 2) for each in found]
+    # As in a fit: the samples of few rows may all miss a law that least squares find.
+    law = None if found else law_of_all(family, rows)
     fits = [
-        _weighted_fit(family, each.params, rows, null, sigmas, each.half_width / 2)
-        for each in found
+        _weighted_fit(family, params, rows, null, sigmas, sigma)
+        for params, sigma in (starts if law is None else [law])
     ]
     return Found(_standing_out(fits, rows), rows, sigmas)
 

@@ -18,6 +18,8 @@ from .unevenness import uneven_noise
 
 # A structure ends between 2 and 4.5 of its sigmas, farther if its codimension is above 2.
 _FIRST, _LAST, _MOST_HALF_WIDTHS = 2.0, 4.5, 3.0
+# Rows beyond this many half-widths, about ten sigmas, are no noise: `assign` ends at three.
+_NO_NOISE = 5.0
 # The end of a structure that is too wide for a background beside it.
 _WIDE = 4.0
 # Outward, each shell is wider by this factor, a third of an octave.
@@ -73,6 +75,12 @@ class Boundaries:
         """(n,) which rows lie beyond the end of every structure, or three half-widths from it."""
         limits = np.minimum(self.ends, _MOST_HALF_WIDTHS * self.half_widths)
         return np.asarray(np.all(self._relative(X) > limits, axis=1))
+
+    def far_beyond(self, X: Floats) -> Bools:
+        """(n,) which rows lie beyond the end of every structure, and five half-widths from it; none
+        without structures."""
+        limits = np.maximum(self.ends, _NO_NOISE * self.half_widths)
+        return np.asarray(np.all(self._relative(X) > limits, axis=1) & bool(self.structures))
 
     def _relative(self, X: Floats) -> Floats:
         """(n, s) the residuals; where the noise of a structure is larger, smaller by as much."""

@@ -15,9 +15,9 @@ from scipy.stats import f as f_distribution
 from scipy.stats import rankdata
 
 from .._random import Stream
-from ..bands.ladder import is_noisy
+from ..bands.ladder import WIDTHS, is_noisy
 from ..bands.noise import robust_sigma
-from ..families import layout_of
+from ..families import extent, layout_of
 from ..models.refit import ROWS_EACH, Lifted, can_refit, weighted_model
 from ..protocols import Bools, Floats, Ints, ModelFamily
 from .greedy import (
@@ -43,6 +43,8 @@ _CHANCE, _EXPLAINED = 1e-3, 0.25
 # Of ranks, the share that says that most rows are related: where a law holds a fifth of them and
 # the others are anywhere, it explains a twenty-fifth.
 _RELATED = 0.1
+# Fewer rows for each point of a minimal sample say less about the noise than about the law.
+FEW_ROWS = 2
 # Minimal samples to start from, and the factor by which the sigma from the best must be smaller.
 _STARTS, _MUCH_NARROWER = 100, 1.5
 _ROWS_EACH = 10
@@ -207,14 +209,16 @@ def law_of_all(family: Any, X: Floats) -> tuple[Floats, float] | None:
     target, size = target_of(family), family.sample_size(X.shape[1])
     if target is None or not can_refit(family):
         return None
-    if len(X) < ROWS_EACH * size or not related_columns(family, X):
+    if len(X) < FEW_ROWS * size or not related_columns(family, X):
         return None
     y = X[:, target]
     deviations = np.abs(y - np.median(y))
     spread = robust_sigma(deviations, float(deviations.max()), 1)
-    law = _robust_law(family, X, spread)
-    explains = law is not None and law[1] ** 2 <= (1 - _EXPLAINED) * spread**2
-    return law if explains else None
+    law = (_robust_law if len(X) >= ROWS_EACH * size else _plain_law)(family, X, spread)
+    if law is None or law[1] ** 2 > (1 - _EXPLAINED) * spread**2:
+        return None
+    # Values that follow a law exactly have no noise, which nothing can be measured in.
+    return law[0], max(law[1], float(extent(family, X) * WIDTHS[-1]) / _HALF_WIDTH)
 
 
 def related_columns(family: ModelFamily, X: Floats) -> bool:
@@ -255,6 +259,15 @@ def _robust_law(family: Any, X: Floats, spread: float) -> tuple[Floats, float] |
         best = int(np.argmin(medians))
         laws.append(least_squares(family, starts[best], X, 2 * float(medians[best]), 1))
     return min(laws, key=lambda law: law[1] * (1.0 if law is laws[0] else _MUCH_NARROWER))
+
+
+def _plain_law(family: Any, X: Floats, spread: float) -> tuple[Floats, float] | None:
+    """Least squares with the noise that is left: of few rows, robust fits hold some exactly."""
+    params, size = _least_squares_of_all(family, X), family.sample_size(X.shape[1])
+    if params is None:
+        return None
+    r = family.residuals(X, params[None])[:, 0]
+    return params, float(np.sqrt(np.sum(r**2) / (len(X) - size)))
 
 
 def _least_squares_of_all(family: Any, X: Floats) -> Floats | None:
