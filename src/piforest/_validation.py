@@ -8,9 +8,11 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -198,6 +200,30 @@ def check_family_fits(family: Any, X: NDArray[np.float64]) -> None:
         raise ValueError(reason)
 
 
+@contextmanager
+def naming_columns(names: Sequence[str] | None) -> Iterator[None]:
+    """Errors that are raised here say names in place of the numbers of columns, if there are
+    names."""
+    try:
+        yield
+    except ValueError as error:
+        if error.args:
+            error.args = (with_column_names(str(error.args[0]), names), *error.args[1:])
+        raise
+
+
+def with_column_names(text: str, names: Sequence[str] | None) -> str:
+    """A text with the names of the columns, if they have any, in "column 1 of X" and "columns 1, 2
+    and 3 of X"."""
+    if names is None:
+        return text
+
+    def named(found: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda number: repr(str(names[int(number[0])])), found[0])
+
+    return re.sub(r"columns? \d+(, \d+)*( and \d+)? of X", named, text)
+
+
 class NoModels(ValueError):
     """Every minimal sample was degenerate."""
 
@@ -218,19 +244,33 @@ def no_valid_models(family: Any, X: NDArray[np.float64], n_samples: int) -> NoMo
             "matched with the same one, as between views of different scenes. Match mutually, or "
             "check that the views show the same scene."
         )
-    n_free = int(np.linalg.matrix_rank(X - X.mean(axis=0)))
-    dependent = X.shape[1] - n_free
-    hint = (
-        f" {dependent} of {X.shape[1]} columns are linear functions of the others; leave such "
-        "columns out."
-        if dependent and n_free > 1
-        else ""
+    hint = dependent_columns(X) or (
+        f"X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; remove repeated rows or "
+        "choose a simpler family."
     )
     return NoModels(
         f"every one of {n_samples} random minimal samples was degenerate for family "
         f"{family.name!r} (repeated points, or points in special position such as "
-        f"collinear ones). X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; "
-        f"remove repeated rows or choose a simpler family.{hint}"
+        f"collinear ones). {hint}"
+    )
+
+
+def dependent_columns(X: NDArray[np.float64]) -> str:
+    """Which columns are linear functions of each other, with the way out; empty if none are, or if
+    all rows are on a line."""
+    spread = X.std(axis=0)
+    varied = np.flatnonzero(spread > 0)
+    Z = (X[:, varied] - X[:, varied].mean(axis=0)) / spread[varied]
+    _, values, directions = np.linalg.svd(Z, full_matrices=False)
+    free = values > 1e-10 * values[0]
+    count, n_free = int(np.sum(~free)), int(np.sum(free))
+    if not count or n_free < 2:
+        return ""
+    *most, last = varied[(np.abs(directions[~free]) > 1e-6).any(axis=0)].tolist()
+    out = "one of them" if count == 1 else f"{count} of them"
+    return (
+        f"The columns {', '.join(map(str, most))} and {last} of X are linear functions of each "
+        f"other, such as 0/1 columns of all categories, which add up to 1: leave {out} out."
     )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._random import Stream
-from .._validation import check_choice
+from .._validation import check_choice, warn_user
 from ..families import resolve_families
-from ..families.scaled import ScaledFamily, units_of
+from ..families.scaled import ScaledFamily, units_of, without_constants
 from ..fitted import TrainingRows
 from ..fitting import EmbeddingParameters, ForestParameters
 from ..metrics import METRICS, resolve_metric
@@ -106,6 +106,25 @@ def with_named_targets(parameters: EmbeddingParameters, names: Any) -> Embedding
         (each.with_names(known) if hasattr(each, "with_names") else each, share)
         for each, share in parameters.families
     ]
+    return replace(parameters, families=families)
+
+
+def without_constant_features(
+    parameters: EmbeddingParameters, given: EmbeddingParameters, X: Floats, names: Any
+) -> EmbeddingParameters:
+    """The parameters with families without features that are constant in X, with a warning.
+
+    given: before a comparison of families, which leaves these out, too; names: of the columns.
+    """
+    families = [(without_constants(each, X), share) for each, share in parameters.families]
+    asked = {k for each in given.only for k in getattr(each, "unused", ())}
+    unused = {k for each, _ in families for k in getattr(each, "unused", ())} - asked
+    if unused:
+        listed = ", ".join(str(k) if names is None else repr(str(names[k])) for k in sorted(unused))
+        what, out = f"column {listed} of X is constant and has", "it"
+        if len(unused) > 1:
+            what, out = f"columns {listed} of X are constant and have", "them"
+        warn_user(f"{what} no effect: the regression leaves {out} out.")
     return replace(parameters, families=families)
 
 

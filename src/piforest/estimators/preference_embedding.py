@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._random import Stream
 from .._rows import stacked_csr
 from .._tensors import is_tensor, sparse_tensor, to_numpy
-from .._validation import check_flag, clear_fit, cpu_only_error
+from .._validation import check_flag, clear_fit, cpu_only_error, naming_columns
 from ..bands.evidence import Bands
 from ..engines import Engine, choose_engine
 from ..families.scaled import ScaledFamily, column_units
@@ -34,7 +34,12 @@ from ..typing import (
 )
 from ..units import warn_of_units
 from .containers import SparseSetOutput
-from .fit_inputs import with_named_targets, with_scaled_columns, with_weights
+from .fit_inputs import (
+    with_named_targets,
+    with_scaled_columns,
+    with_weights,
+    without_constant_features,
+)
 
 __all__ = ["PreferenceEmbedding"]
 
@@ -281,13 +286,16 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         parameters, quality = with_weights(parameters, quality, sample_weight)
         stream = Stream.from_random_state(self.random_state)
         X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
-        parameters = with_named_targets(parameters, getattr(self, "feature_names_in_", None))
+        names = getattr(self, "feature_names_in_", None)
+        named = with_named_targets(parameters, names)
+        parameters = without_constant_features(named, parameters, X, names)
         rows = TrainingRows(X, quality, groups)  # type: ignore[arg-type]
         subset = rows.subset(stream)
         if check_flag("scale_columns", self.scale_columns):
             parameters = with_scaled_columns(parameters, rows.take(subset))
-        self.fitted_, _ = fit_embedding(rows, parameters, engine.backend, stream, subset)
-        warn_of_units(parameters.only, rows.take(subset), getattr(self, "feature_names_in_", None))
+        with naming_columns(names):
+            self.fitted_, _ = fit_embedding(rows, parameters, engine.backend, stream, subset)
+        warn_of_units(parameters.only, rows.take(subset), names)
         return self
 
     def transform(self, X: RowsLike) -> scipy.sparse.csr_array:

@@ -10,6 +10,7 @@ from .._random import Stream
 from .._validation import (
     clear_fit,
     cpu_only_error,
+    naming_columns,
 )
 from ..engines import PREFERENCE_METRICS
 from ..forest import HashedForest
@@ -40,6 +41,7 @@ from .fit_inputs import (
     with_proposed_families,
     with_scaled_columns,
     with_weights,
+    without_constant_features,
 )
 from .paper import PaperPreset
 from .preference_embedding import PreferenceEmbedding, fitted_transformer
@@ -328,13 +330,16 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
         rows = engine.training_rows(X, stream, self.pool_size, quality, groups)
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         names = self._column_names()
+        given = embedding
         embedding, proposals = with_proposed_families(embedding, rows, names, stream)
         self.proposals_ = proposals or self._proposals
         embedding = with_named_targets(embedding, names)
+        embedding = without_constant_features(embedding, given, rows.X, names)
         subset = rows.subset(stream)
         if asks_for_scaling(self.scale_columns, embedding, self.proposals_):
             embedding = with_scaled_columns(embedding, rows.take(subset))
-        self._fit_rows(rows, embedding, forest, engine, stream)
+        with naming_columns(names):
+            self._fit_rows(rows, embedding, forest, engine, stream)
         if may_scale_columns(self.scale_columns, embedding) and self._units_hide_structures(engine):
             scaled = with_scaled_columns(embedding, rows.take(subset))
             embedding = self._fit_scaled_rows(rows, embedding, scaled, forest, engine, stream)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .._random import Stream
 from ..diagnosis import Finding
-from ..families.scaled import unscaled
+from ..families.scaled import unscaled, without_constants
 from ..protocols import Floats, ModelFamily
 from .candidates import candidates_for
 from .propose import propose
@@ -49,7 +49,7 @@ def _fits(family: ModelFamily, X: Floats) -> bool:
     from .._validation import check_family_fits
 
     try:
-        check_family_fits(family, X)
+        check_family_fits(without_constants(family, X), X)
     except ValueError:
         return False
     return True

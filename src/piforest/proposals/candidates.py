@@ -146,6 +146,10 @@ def _table(X: Floats, reason: str) -> Candidates:
     families = [get_family("linear_regression")]
     if comb(d + 1, 2) <= min(_MAX_TERMS, n / _ROWS_PER_TERM):
         families.append(get_family("polynomial_regression"))
+    if d >= 4 and (X[0] == X).all(axis=0).any():
+        # A constant column adds a dimension that nothing can miss.
+        reason += " Subspaces are not compared, since a column is constant."
+        return Candidates(tuple(families), "table", reason)
     subspaces = [get_family("subspace", dimension=r) for r in _SUBSPACES if d >= 4 and r < d - 1]
     families += [_in_column_units(each, X) for each in subspaces]
     return Candidates(tuple(families), "table", reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from sklearn.utils.validation import check_array
@@ -11,9 +12,18 @@ from .._numbers import readable
 from .._random import Stream, choose
 from .._tensors import to_numpy
 from .._threads import one_blas_thread
-from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
+from .._validation import (
+    check_family_fits,
+    check_integer,
+    check_magnitude,
+    dependent_columns,
+    naming_columns,
+    no_valid_models,
+    warn_user,
+    with_column_names,
+)
 from ..families import get_family, layout_of, resolve_family
-from ..families.scaled import ScaledFamily, unscaled
+from ..families.scaled import ScaledFamily, unscaled, without_constants
 from ..protocols import Floats, ModelFamily
 from ..structures.greedy import Structure
 from ..structures.roundness import is_shape_of_cloud
@@ -105,7 +115,9 @@ def propose(
     given = None if families is None else given_candidates(families, X)
     rows = compared_rows(X, stream, max_rows)
     tried = candidates_for(rows, names) if given is None else given
-    fitting = _fitting(tried.families, rows, strict=given is not None)
+    tried = replace(tried, families=tuple(without_constants(each, X) for each in tried.families))
+    with naming_columns(names):
+        fitting = _fitting(tried.families, rows, strict=given is not None)
     # In six dimensions, few null rows are near a map.
     n_null = _NULL_OF_CLOUDS if tried.kind == "matches of clouds" else _NULL
     null = tried.null(rows, n_null, stream.child("null"))
@@ -116,8 +128,10 @@ def propose(
             for number, family in fitting.items()
         }
         rough = {number: each for number, each in tries.items() if each is not None}
+        _warn_of_degenerate([each for k, each in fitting.items() if k not in rough], rows, names)
         if not rough:
-            raise no_valid_models(fitting[min(fitting)], rows, 0)
+            with naming_columns(names):
+                raise no_valid_models(fitting[min(fitting)], rows, 0)
         fitting = {number: fitting[number] for number in rough}
         found = _fitted_where_it_matters(fitting, rough, null, stream.child("fits"))
         return _ranked(tried, rows, null, fitting, found, stream.child("maps"))
@@ -151,6 +165,16 @@ def _fitted_where_it_matters(
         else each.structures
         for k, each in rough.items()
     }
+
+
+def _warn_of_degenerate(
+    families: Sequence[ModelFamily], X: Floats, names: Sequence[str] | None
+) -> None:
+    """Warn that families are not compared, since columns depend on each other."""
+    why = dependent_columns(X)
+    if families and why:
+        listed = " and ".join(repr(each.name) for each in families)
+        warn_user(with_column_names(f"family {listed} could not be compared. {why}", names))
 
 
 def _fitting(families: Sequence[ModelFamily], X: Floats, *, strict: bool) -> dict[int, ModelFamily]:

@@ -24,7 +24,7 @@ def family_text(family: ModelFamily) -> str:
     changed = {
         each.name: getattr(family, each.name)
         for each in fields(family)
-        if getattr(family, each.name) != each.default
+        if each.repr and getattr(family, each.name) != each.default
     }
     options = ", ".join(f"{name}={value}" for name, value in changed.items())
     return f"{family.name} ({options})" if options else str(family.name)

@@ -103,7 +103,7 @@ def test_a_constant_target_does_not_make_another_column_the_target(tmp_path, cap
     path = put(tmp_path / "a.csv", {"a": SIZE, "b": PRICE, "c": [1.0] * N})
     code, _, err = run(capsys, "detect", path, *LAW)
     assert code == 1
-    assert "the target, column -1 of X, is constant, so that there is no law to find" in err
+    assert "the target, column 'c' of X, is constant, so that there is no law to find" in err
 
 
 def test_dates_are_numbers_when_asked(table, tmp_path, capsys):

@@ -145,7 +145,8 @@ def read_points(
     to_fit: check that there are enough points to fit the families; prepare: adds columns to the
     table, and names those of the points.
     """
-    from ..._validation import check_family_fits
+    from ..._validation import check_family_fits, naming_columns
+    from ...families.scaled import without_constants
     from ...io.tables import left_out, pick_columns, read_table
 
     report_progress("reading")
@@ -169,8 +170,9 @@ def read_points(
         has = f"{int(scored.sum())} row{'' if scored.sum() == 1 else 's'} without missing numbers"
         raise ValueError(f"{table.source} has {has}, at least {least} are needed.")
     X = table.numbers(picked)[scored]
-    for each in families if to_fit else ():
-        check_family_fits(each, X)
+    with naming_columns(picked):
+        for each in families if to_fit else ():
+            check_family_fits(without_constants(each, X), X)
     # The format of a scan defines which columns are its points.
     reasons = None if told or picked == list(table.points) else left_out(table, picked)
     if reasons and groups is not None:
