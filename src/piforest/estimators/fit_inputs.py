@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._random import Stream
+from .._tensors import to_numpy
 from .._validation import check_choice, warn_user
+from ..engines import is_dask
 from ..families import resolve_families
 from ..families.scaled import ScaledFamily, units_of, without_constants
 from ..fitted import TrainingRows
@@ -20,6 +23,8 @@ from ..sampling import resolve_sampler
 if TYPE_CHECKING:
     from ..proposals import Proposals
 
+# Classes have fewer different values than this as a rule, the targets of regressions more.
+_MOST_CLASSES = 20
 _PATHS = ["depth", "soft"]
 _FORESTS = ["voronoi", "ruzhash"]
 # The metric that forest="ruzhash" stands for, and the default of metric.
@@ -92,10 +97,35 @@ def with_proposed_families(
     listed = None if names is None else [str(name) for name in names]
     with parameters.progress.stage("comparison of families"):
         proposals = propose(rows.X, listed, stream.child("proposals"))
+    if proposals.class_target is not None:
+        warn_user(proposals.reason)
     families = resolve_families(proposals.family)
     if isinstance(parameters.n_models, int) and parameters.n_models < len(families):
         families = families[:1]
     return replace(parameters, families=families), proposals
+
+
+def warn_of_ignored_target(y: Any, families: Sequence[ModelFamily], *, auto: bool = False) -> None:
+    """Warn if y is given like the target of a regression, which is a column of X. Classes and
+    labels, which tools of scikit-learn pass, are no reason to warn.
+
+    auto: whether the family is chosen from the rows.
+    """
+    if y is None or not (auto or any(hasattr(each, "target") for each in families)):
+        return
+    if is_dask(y):  # not computed for a warning
+        return
+    values = np.asarray(to_numpy(y), dtype=None if hasattr(y, "__array__") else object)
+    try:
+        values = np.ravel(values).astype(np.float64)
+    except (TypeError, ValueError):
+        return
+    if len(np.unique(values)) > _MOST_CLASSES:
+        warn_user(
+            "y is ignored: the target of a regression is a column of X, the last one by default. "
+            "Append y to X as its last column, or name another column, as in "
+            "get_family('linear_regression', target='price'); pass no y."
+        )
 
 
 def with_named_targets(parameters: EmbeddingParameters, names: Any) -> EmbeddingParameters:

@@ -35,6 +35,7 @@ from ..typing import (
 from ..units import warn_of_units
 from .containers import SparseSetOutput
 from .fit_inputs import (
+    warn_of_ignored_target,
     with_named_targets,
     with_scaled_columns,
     with_weights,
@@ -268,7 +269,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         X : array-like of shape (n, d)
             The training rows.
         y : None
-            Ignored.
+            Ignored: the target of a regression is a column of X.
         quality : array-like of shape (n,) or None, default=None
             For the sampler "weighted": the quality of each row, high for reliable rows.
         groups : array-like of shape (n,) or None, default=None
@@ -287,6 +288,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         stream = Stream.from_random_state(self.random_state)
         X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
         names = getattr(self, "feature_names_in_", None)
+        warn_of_ignored_target(y, parameters.only)
         named = with_named_targets(parameters, names)
         parameters = without_constant_features(named, parameters, X, names)
         rows = TrainingRows(X, quality, groups)  # type: ignore[arg-type]

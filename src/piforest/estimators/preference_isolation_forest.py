@@ -37,6 +37,7 @@ from .fit_inputs import (
     asks_for_scaling,
     may_scale_columns,
     preference_metric,
+    warn_of_ignored_target,
     with_named_targets,
     with_proposed_families,
     with_scaled_columns,
@@ -308,7 +309,7 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
             The training rows. From a Dask collection, only the rows that are needed are read
             into memory.
         y : None
-            Ignored.
+            Ignored: the target of a regression is a column of X.
         quality : array-like of shape (n,) or None, default=None
             For the sampler "weighted": the quality of each row, high for reliable rows.
         groups : array-like of shape (n,) or None, default=None
@@ -331,6 +332,7 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         names = self._column_names()
         given = embedding
+        warn_of_ignored_target(y, given.only, auto=not given.families)
         embedding, proposals = with_proposed_families(embedding, rows, names, stream)
         self.proposals_ = proposals or self._proposals
         embedding = with_named_targets(embedding, names)

@@ -214,7 +214,9 @@ def _ranked(
     if tried.kind == "matches of clouds":
         order = _simpler_first(order, families, single, n, d)
     rows = [_proposal((families[k],), single[k], X, notes.get(k, "")) for k in order]
-    claims = _claims(single[order[0]], n)
+    # Where only a law of a class could be fitted, it is no claim.
+    classes = tried.class_target is not None and families[order[0]].name != "subspace"
+    claims = not classes and _claims(single[order[0]], n)
     if claims and tried.kind in ("points", "oriented points"):
         kinds, both = by_kind(order[0], families, single, found, X, null, stream.child("kinds"))
         if kinds != (order[0],):
@@ -229,7 +231,7 @@ def _ranked(
         claims = not is_shape_of_cloud(X, rows[0].structures, _REACH, stream.child("round"))
     if not claims:
         rows.sort(key=lambda each: price(each.families[0], n, d))
-    return Proposals(tuple(rows), claims, tried.kind, tried.reason, n)
+    return Proposals(tuple(rows), claims, tried.kind, tried.reason, n, tried.class_target)
 
 
 def _simpler_first(
