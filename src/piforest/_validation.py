@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_INTERNAL = ("piforest", "sklearn", "joblib")
+_INTERNAL = ("piforest", "sklearn", "joblib", "contextlib")
 # Cubes of larger coordinates, or of ones below its inverse, exceed the range of floats.
 LARGEST = 1e90
 
@@ -224,6 +224,48 @@ def with_column_names(text: str, names: Sequence[str] | None) -> str:
     return re.sub(r"columns? \d+(, \d+)*( and \d+)? of X", named, text)
 
 
+@contextmanager
+def explaining_frames(X: Any) -> Iterator[None]:
+    """Errors that are raised here name the first column of a data frame that holds no numbers. A
+    column of dates, which some data frames convert to nanoseconds, is one."""
+    for name in getattr(X, "columns", ()):
+        kind = str(getattr(X[name], "dtype", ""))
+        if kind.lower().startswith(("date", "time", "duration")):
+            raise ValueError(
+                f"column {str(name)!r} of X holds {kind}, no numbers. Leave it out, or convert it, "
+                "such as to the days since the first date."
+            )
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        reason = _column_of_text(X)
+        if not reason:
+            raise
+        raise ValueError(reason) from error
+
+
+def _column_of_text(X: Any) -> str:
+    """Which column of a data frame holds text, with the way out; empty if none does."""
+    for name in getattr(X, "columns", ()):
+        column = np.asarray(X[name])
+        if column.dtype.kind in "OUSTV":
+            bad = next((k for k, cell in enumerate(column.tolist()) if not _is_float(cell)), None)
+            if bad is not None:
+                return (
+                    f"column {str(name)!r} of X holds text: {str(column[bad])!r} in row {bad}. "
+                    "Leave it out, or encode it as numbers."
+                )
+    return ""
+
+
+def _is_float(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return cell is None or type(cell).__name__ == "NAType"
+    return True
+
+
 class NoModels(ValueError):
     """Every minimal sample was degenerate."""
 
@@ -244,14 +286,25 @@ def no_valid_models(family: Any, X: NDArray[np.float64], n_samples: int) -> NoMo
             "matched with the same one, as between views of different scenes. Match mutually, or "
             "check that the views show the same scene."
         )
-    hint = dependent_columns(X) or (
-        f"X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; remove repeated rows or "
-        "choose a simpler family."
-    )
+    hint = _still_matches(views, X) or ("" if views else dependent_columns(X))
+    if not hint:
+        distinct = len(np.unique(X, axis=0))
+        repeated = "remove repeated rows or " if distinct < len(X) else ""
+        hint = f"X has {distinct} distinct rows of {len(X)}; {repeated}choose a simpler family."
     return NoModels(
         f"every one of {n_samples} random minimal samples was degenerate for family "
         f"{family.name!r} (repeated points, or points in special position such as "
         f"collinear ones). {hint}"
+    )
+
+
+def _still_matches(views: Sequence[Sequence[int]], X: NDArray[np.float64]) -> str:
+    """What to say of matches whose two points are equal; empty for others."""
+    if len(views) != 2 or not np.array_equal(X[:, list(views[0])], X[:, list(views[1])]):
+        return ""
+    return (
+        "Both points of every match are equal: nothing moved between the views. Check that two "
+        "different views were matched."
     )
 
 

@@ -113,3 +113,26 @@ def test_columns_that_others_determine_are_named():
         PreferenceIsolationForest("linear_regression", n_models=50).fit(rows)
     with pytest.warns(UserWarning, match=f"'linear_regression' could not be compared. {message}"):
         propose_families(rows, random_state=0)
+
+
+def test_columns_that_count_rows_are_named():
+    rows = table()
+    with pytest.warns(UserWarning, match=r"'Unnamed: 0' counts the rows \(1, 2, 3, \.\.\.\)"):
+        PreferenceIsolationForest("line", **SMALL).fit(rows.reset_index(names="Unnamed: 0"))
+    with pytest.warns(UserWarning, match=r"'a' and 'b' count the rows"):
+        PreferenceIsolationForest("line", **SMALL).fit(
+            rows.assign(a=np.arange(300), b=np.arange(300) + 1)
+        )
+
+
+def test_times_and_coordinates_may_count():
+    t, v = np.arange(300.0), table()["cost"].to_numpy()
+    for rows in (
+        pd.DataFrame({"t": t, "v": v}),
+        pd.DataFrame({"x": t, "y": v, "z": v}),
+        np.column_stack([t, v, v]),
+    ):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            PreferenceIsolationForest("line", **SMALL).fit(rows)
+        assert not [each for each in said if "the rows (1, 2" in str(each.message)]

@@ -376,3 +376,17 @@ def test_the_warning_of_no_structure_says_that_families_were_compared():
     X = np.random.default_rng(0).normal(size=(200, 2))
     with pytest.warns(UserWarning, match="or of another family that was compared, is significant"):
         PreferenceIsolationForest(random_state=0).fit(X)
+
+
+@pytest.mark.slow
+def test_points_on_a_coordinate_axis_or_plane_are_a_structure():
+    x, y = np.random.default_rng(0).uniform(0, 10, (2, 300))
+    found = {
+        "line in space": propose_families(np.column_stack([x, 0 * x, 0 * x]), random_state=0),
+        "line": propose_families(np.column_stack([0 * x, x]), random_state=0),
+        "plane": propose_families(np.column_stack([x, 0 * x + 2, y]), random_state=0),
+    }
+    for name, proposals in found.items():
+        assert proposals.found
+        assert proposals[0].name == name.split()[0]
+        assert (proposals[0].n_structures, proposals[0].share_explained > 0.99) == (1, True)

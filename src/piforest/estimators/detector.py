@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._ranges import outside_sentence
 from .._tensors import from_arrow_stream, match_input_type
-from .._validation import warn_user
+from .._validation import explaining_frames, warn_user
 from ..engines import Backend, Engine, choose_engine, is_dask
 from ..forest import HashedForest, PooledForest
 from ..protocols import Floats
@@ -285,14 +285,15 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
 
     def _validated(self, X: Any, reset: bool = False) -> Any:
         """Validated X in the form that engines score."""
-        return validate_data(
-            self,
-            X,
-            dtype=np.float64,
-            order="C",
-            reset=reset,
-            ensure_min_samples=2 if reset else 1,
-        )
+        with explaining_frames(X):
+            return validate_data(
+                self,
+                X,
+                dtype=np.float64,
+                order="C",
+                reset=reset,
+                ensure_min_samples=2 if reset else 1,
+            )
 
 
 def _labels(scores: Any, threshold: float) -> Any:

@@ -19,6 +19,7 @@ from ..fitting import EmbeddingParameters, ForestParameters
 from ..metrics import METRICS, resolve_metric
 from ..protocols import Floats, Metric, ModelFamily
 from ..sampling import resolve_sampler
+from ..units import are_coordinates
 
 if TYPE_CHECKING:
     from ..proposals import Proposals
@@ -156,6 +157,24 @@ def without_constant_features(
             what, out = f"columns {listed} of X are constant and have", "them"
         warn_user(f"{what} no effect: the regression leaves {out} out.")
     return replace(parameters, families=families)
+
+
+def warn_of_counters(X: Floats, names: Sequence[str] | None) -> None:
+    """Warn of columns of a data frame that count its rows, which are used like others. Coordinates
+    and one of two columns, such as a time, may count."""
+    if names is None or are_coordinates([str(name) for name in names]):
+        return
+    counts = np.arange(len(X))[:, None]
+    counting = ((counts == X) | (counts + 1 == X)).all(axis=0)
+    unnamed = [str(name).startswith("Unnamed: ") for name in names]
+    doubtful = counting & (np.array(unnamed) | (X.shape[1] > 2))
+    found = [str(names[k]) for k in np.flatnonzero(doubtful)]
+    if found:
+        count = "counts" if len(found) == 1 else "count"
+        warn_user(
+            f"{' and '.join(map(repr, found))} {count} the rows (1, 2, 3, ...), as an index does: "
+            "drop such a column, or read the file with index_col=0, unless it is a time."
+        )
 
 
 def asks_for_scaling(

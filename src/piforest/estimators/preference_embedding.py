@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._random import Stream
 from .._rows import stacked_csr
 from .._tensors import is_tensor, sparse_tensor, to_numpy
-from .._validation import check_flag, clear_fit, cpu_only_error, naming_columns
+from .._validation import check_flag, clear_fit, cpu_only_error, explaining_frames, naming_columns
 from ..bands.evidence import Bands
 from ..engines import Engine, choose_engine
 from ..families.scaled import ScaledFamily, column_units
@@ -286,7 +286,8 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         parameters, engine = EmbeddingParameters.from_estimator(self), self._engine()
         parameters, quality = with_weights(parameters, quality, sample_weight)
         stream = Stream.from_random_state(self.random_state)
-        X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
+        with explaining_frames(X):
+            X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
         names = getattr(self, "feature_names_in_", None)
         warn_of_ignored_target(y, parameters.only)
         named = with_named_targets(parameters, names)

@@ -37,6 +37,7 @@ from .fit_inputs import (
     asks_for_scaling,
     may_scale_columns,
     preference_metric,
+    warn_of_counters,
     warn_of_ignored_target,
     with_named_targets,
     with_proposed_families,
@@ -332,6 +333,7 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         names = self._column_names()
         given = embedding
+        warn_of_counters(rows.X, getattr(self, "feature_names_in_", None))
         warn_of_ignored_target(y, given.only, auto=not given.families)
         embedding, proposals = with_proposed_families(embedding, rows, names, stream)
         self.proposals_ = proposals or self._proposals

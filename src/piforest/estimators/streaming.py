@@ -18,6 +18,7 @@ from .._validation import (
     check_integer,
     check_magnitude,
     clear_fit,
+    explaining_frames,
 )
 from ..fitted.file_params import decode_params, encode_params
 from ..io.archive import damaged
@@ -367,7 +368,8 @@ class StreamingPreferenceIsolationForest(ScoreMethods, OutlierMixin, BaseEstimat
         return self.stream_
 
     def _checked(self, X: RowsLike, reset: bool) -> Floats:
-        rows: Any = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
+        with explaining_frames(X):
+            rows: Any = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         check_magnitude(rows)
         return rows  # type: ignore[no-any-return]
 

@@ -45,7 +45,8 @@ class Candidates:
     def null(self, X: Floats, n: int, stream: Stream) -> Floats:
         """Draw n rows like X without structure, the same for all families."""
         if self.layout is not None:
-            return null_by_layout(self.layout, X, n, stream)
+            rows = _with_extents(X) if self.layout.kind == "points" else X
+            return null_by_layout(self.layout, rows, n, stream)
         # Half of them with the target of another row, half with every column of another row: laws
         # for the target and dependences of any columns are judged by the same rows.
         target = null_by_layout(RowLayout("table", target=-1), X, n // 2, stream.child("target"))
@@ -162,6 +163,14 @@ def _table(X: Floats, reason: str, names: list[str] | None) -> Candidates:
     # Some family has to be fitted, if only for scores.
     families = tuple(subspaces) or found.families[:1]
     return Candidates(families, "table", reason, class_target=target)
+
+
+def _with_extents(X: Floats) -> Floats:
+    """Rows like those of X whose columns all have an extent: a constant one that of the widest. In
+    the box of points on a coordinate axis, all points are on this line."""
+    sides = np.ptp(X, axis=0)
+    along = np.linspace(-0.5, 0.5, len(X))[:, None] * sides.max()
+    return np.where(sides > 0, X, X + along)
 
 
 def _is_class(values: Floats) -> bool:

@@ -17,6 +17,7 @@ from .._validation import (
     check_integer,
     check_magnitude,
     dependent_columns,
+    explaining_frames,
     naming_columns,
     no_valid_models,
     warn_user,
@@ -91,9 +92,10 @@ def propose_families(
     """
     check_integer("max_rows", max_rows, 10)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    rows = check_array(
-        to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2, input_name="X"
-    )
+    with explaining_frames(X):
+        rows = check_array(
+            to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2, input_name="X"
+        )
     check_magnitude(rows)
     families = None if candidates is None else [resolve_family(each) for each in candidates]
     if families is not None and not families:
