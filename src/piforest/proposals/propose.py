@@ -216,9 +216,8 @@ def _ranked(
     if tried.kind == "matches of clouds":
         order = _simpler_first(order, families, single, n, d)
     rows = [_proposal((families[k],), single[k], X, notes.get(k, "")) for k in order]
-    # Where only a law of a class could be fitted, it is no claim.
-    classes = tried.class_target is not None and families[order[0]].name != "subspace"
-    claims = not classes and _claims(single[order[0]], n)
+    # Neither laws of classes nor distances between them mean anything.
+    claims = tried.class_target is None and _claims(single[order[0]], n)
     if claims and tried.kind in ("points", "oriented points"):
         kinds, both = by_kind(order[0], families, single, found, X, null, stream.child("kinds"))
         if kinds != (order[0],):

@@ -181,7 +181,7 @@ class Proposals(Sequence[Proposal]):
             "  ".join([row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3))])
             for row in rows
         ]
-        verdict = self.ranked[0].sentence if self.found else _none_of(self.ranked)
+        verdict = self.ranked[0].sentence if self.found else _none_of(self)
         return "\n".join([self.reason, *lines, verdict])
 
     __repr__ = __str__
@@ -192,7 +192,7 @@ class Proposals(Sequence[Proposal]):
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(each)) + "</tr>"
             for each in self.ranked
         )
-        verdict = self.ranked[0].sentence if self.found else _none_of(self.ranked)
+        verdict = self.ranked[0].sentence if self.found else _none_of(self)
         return (
             f"<p>{html.escape(self.reason)}</p><table><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table><p>{html.escape(verdict)}</p>"
@@ -223,6 +223,8 @@ def _code(family: ModelFamily) -> str:
     return f"get_family({family.name!r}{options})" if options else repr(family.name)
 
 
-def _none_of(ranked: Sequence[Proposal]) -> str:
-    names = ", ".join(each.name for each in ranked)
+def _none_of(proposals: Proposals) -> str:
+    if proposals.class_target is not None:
+        return f"Nothing is claimed of rows with classes ({proposals.class_target})."
+    names = ", ".join(each.name for each in proposals)
     return f"None of these explains the rows better than chance: {names}."

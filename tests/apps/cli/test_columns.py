@@ -193,3 +193,18 @@ def test_missing_values_are_an_error_or_skipped(tmp_path, capsys):
     code, printed, _ = run(capsys, "detect", path, *LAW, "--missing", "skip", "--json")
     assert code == 0
     assert (json.loads(printed)["skipped_rows"], json.loads(printed)["points"]) == (2, N - 2)
+
+
+@pytest.mark.slow
+def test_the_target_is_among_the_columns_that_are_shown(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    columns = {f"f{k}": rng.normal(size=N) for k in range(9)}
+    columns["last"] = sum(columns.values()) + rng.normal(0, 0.1, N)
+    path, page = put(tmp_path / "wide.csv", columns), tmp_path / "page.html"
+    code, out, _ = run(capsys, "detect", path, *LAW, "--report", page, "--json")
+    assert code == 0
+    shown = list(json.loads(out)["most_anomalous"][0]["values"])
+    assert shown == [*(f"f{k}" for k in range(7)), "last"]
+    text = page.read_text()
+    head = text[text.rindex('<thead><tr><th scope="col">Row') :].split("</thead>")[0]
+    assert [name in head for name in ("f0", "f1", "f2", "f3", "last")] == [True] * 3 + [False, True]

@@ -121,10 +121,13 @@ def add_table(parser: argparse.ArgumentParser, what: str) -> None:
     )  # fmt: skip
 
 
-def add_groups(parser: argparse.ArgumentParser) -> None:
+def add_groups(parser: argparse.ArgumentParser, what: str = "") -> None:
+    """what: the help, where models are not drawn within groups."""
     parser.add_argument(
         "--groups", metavar="COLUMN",
-        help="draw samples within the groups of rows that have the same value in this column",
+        help=what
+        or "draw the samples that models are fitted to within groups of rows, those with the same "
+        "value in this column; the column itself is left out",
     )  # fmt: skip
 
 
