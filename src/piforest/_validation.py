@@ -228,7 +228,7 @@ def with_column_names(text: str, names: Sequence[str] | None) -> str:
 def explaining_frames(X: Any) -> Iterator[None]:
     """Errors that are raised here name the first column of a data frame that holds no numbers. A
     column of dates, which some data frames convert to nanoseconds, is one."""
-    for name in getattr(X, "columns", ()):
+    for name in _names_of_frame(X):
         kind = str(getattr(X[name], "dtype", ""))
         if kind.lower().startswith(("date", "time", "duration")):
             raise ValueError(
@@ -244,9 +244,14 @@ def explaining_frames(X: Any) -> Iterator[None]:
         raise ValueError(reason) from error
 
 
+def _names_of_frame(X: Any) -> Sequence[Any]:
+    """The names of the columns of a data frame of pandas or polars."""
+    return X.columns if hasattr(X, "dtypes") and hasattr(X, "__array__") else ()
+
+
 def _column_of_text(X: Any) -> str:
     """Which column of a data frame holds text, with the way out; empty if none does."""
-    for name in getattr(X, "columns", ()):
+    for name in _names_of_frame(X):
         column = np.asarray(X[name])
         if column.dtype.kind in "OUSTV":
             bad = next((k for k, cell in enumerate(column.tolist()) if not _is_float(cell)), None)
