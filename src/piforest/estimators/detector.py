@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._columns import explaining_frames
 from .._ranges import outside_sentence
 from .._tensors import from_arrow_stream, match_input_type
-from .._validation import explaining_frames, warn_user
+from .._validation import warn_user
 from ..engines import Backend, Engine, choose_engine, is_dask
 from ..forest import HashedForest, PooledForest
 from ..protocols import Floats

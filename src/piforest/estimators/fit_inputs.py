@@ -168,7 +168,7 @@ def warn_of_counters(X: Floats, names: Sequence[str] | None) -> None:
     counting = ((counts == X) | (counts + 1 == X)).all(axis=0)
     unnamed = [str(name).startswith("Unnamed: ") for name in names]
     doubtful = counting & (np.array(unnamed) | (X.shape[1] > 2))
-    found = [str(names[k]) for k in np.flatnonzero(doubtful)]
+    found = [str(names[k]) for k in np.flatnonzero(doubtful).tolist()]
     if found:
         count = "counts" if len(found) == 1 else "count"
         warn_user(

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._columns import explaining_frames, naming_columns
 from .._random import Stream
 from .._rows import stacked_csr
 from .._tensors import is_tensor, sparse_tensor, to_numpy
-from .._validation import check_flag, clear_fit, cpu_only_error, explaining_frames, naming_columns
+from .._validation import check_flag, clear_fit, cpu_only_error
 from ..bands.evidence import Bands
 from ..engines import Engine, choose_engine
 from ..families.scaled import ScaledFamily, column_units
@@ -291,7 +292,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         names = getattr(self, "feature_names_in_", None)
         warn_of_ignored_target(y, parameters.only)
         named = with_named_targets(parameters, names)
-        parameters = without_constant_features(named, parameters, X, names)
+        parameters = without_constant_features(named, parameters, np.asarray(X), names)
         rows = TrainingRows(X, quality, groups)  # type: ignore[arg-type]
         subset = rows.subset(stream)
         if check_flag("scale_columns", self.scale_columns):

@@ -6,12 +6,9 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from .._columns import naming_columns
 from .._random import Stream
-from .._validation import (
-    clear_fit,
-    cpu_only_error,
-    naming_columns,
-)
+from .._validation import clear_fit, cpu_only_error
 from ..engines import PREFERENCE_METRICS
 from ..forest import HashedForest
 from ..metrics import METRICS

@@ -12,14 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._columns import explaining_frames
 from .._random import Stream
-from .._validation import (
-    check_family_fits,
-    check_integer,
-    check_magnitude,
-    clear_fit,
-    explaining_frames,
-)
+from .._validation import check_family_fits, check_integer, check_magnitude, clear_fit
 from ..fitted.file_params import decode_params, encode_params
 from ..io.archive import damaged
 from ..models.drawing import ModelSet

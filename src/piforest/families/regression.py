@@ -22,6 +22,8 @@ from ._refits import Frame
 # The smallest pivot of the equations, for features scaled to [-1, 1] within the sample. Below it
 # the sample is degenerate: a record occurs twice, or the features are collinear.
 SINGULAR = 1e-7
+# Coefficients below this share of the sizes that they come from are rounding errors.
+_NOTHING = 1e-13
 _OUTLINE_POINTS, _NET = 60, 7
 
 
@@ -180,10 +182,11 @@ class _Law(Family):
         target = self._column % len(names)
         features = [names[k] for k in self._features(len(names))]
         f = len(features)
-        terms = _plain_terms(params[:f], params[f : 2 * f], params[2 * f + 1 :], self.degree)
-        terms[()] += float(params[2 * f])
+        c = params[2 * f + 1 :].copy()
+        c[0] += params[2 * f]
+        terms = _plain_terms(params[:f], params[f : 2 * f], c, self.degree)
         words = {"*".join(_powers(term, features)): value for term, value in terms.items()}
-        text = f"{names[target]} = {total([(v, word) for word, v in words.items()], digits)}"
+        text = f"{names[target]} = {total([(v, word) for word, v in words.items()], digits, 0)}"
         named = {word or "intercept": value for word, value in words.items()}
         return Description({"target": names[target], "coefficients": named}, text)
 
@@ -323,9 +326,10 @@ def _plain_terms(
     centres: Floats, widths: Floats, c: Floats, degree: int
 ) -> dict[tuple[int, ...], float]:
     """The coefficient of each product of features, from those of the scaled features
-    t = (x - centre) / width."""
+    t = (x - centre) / width; 0 for what is no more than their rounding errors."""
     terms = _terms(len(centres), degree)
-    plain = dict.fromkeys(terms, 0.0)
+    plain, sizes = dict.fromkeys(terms, 0.0), dict.fromkeys(terms, 0.0)
+    c = np.where(np.abs(c) <= _NOTHING * np.abs(c).max(), 0.0, c)
     for term, coefficient in zip(terms, c.tolist()):
         product: dict[tuple[int, ...], float] = {(): coefficient}
         for i in term:
@@ -337,7 +341,10 @@ def _plain_terms(
             product = expanded
         for part, value in product.items():
             plain[part] += value
-    return plain
+            sizes[part] += abs(value)
+    return {
+        part: value if abs(value) > _NOTHING * sizes[part] else 0.0 for part, value in plain.items()
+    }
 
 
 def _powers(term: tuple[int, ...], names: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from .._columns import dependent_columns, explaining_frames, naming_columns, with_column_names
 from .._numbers import readable
 from .._random import Stream, choose
 from .._tensors import to_numpy
@@ -16,12 +17,8 @@ from .._validation import (
     check_family_fits,
     check_integer,
     check_magnitude,
-    dependent_columns,
-    explaining_frames,
-    naming_columns,
     no_valid_models,
     warn_user,
-    with_column_names,
 )
 from ..families import get_family, layout_of, resolve_family
 from ..families.scaled import ScaledFamily, unscaled, without_constants

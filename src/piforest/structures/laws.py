@@ -246,7 +246,7 @@ def predicted_target(structures: Sequence[Structure], X: Floats) -> tuple[int, F
     known = all(hasattr(each.family, "predicted") for each in structures)
     if len(targets) != 1 or None in targets or not known:
         return None
-    nearest = np.argmin(relative_distances(X, structures), axis=1)
+    nearest = np.argmin(relative_distances(X, list(structures)), axis=1)
     predicted = np.empty(len(X))
     for k, each in enumerate(structures):
         family: Any = each.family

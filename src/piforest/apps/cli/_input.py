@@ -163,12 +163,16 @@ def read_points(
     to_fit: check that there are enough points to fit the families; prepare: adds columns to the
     table, and names those of the points.
     """
-    from ..._validation import check_family_fits, naming_columns
+    from ..._columns import naming_columns
+    from ..._validation import check_family_fits
     from ...families.scaled import without_constants
     from ...io.tables import left_out, pick_columns, read_table
+    from ...io.tables.table import check_orientation
 
     report_progress("reading")
     whole = read_table(args.file, **read_options(args))
+    if columns is None:
+        check_orientation(whole)
     told = columns is not None
     if prepare is not None:
         whole, columns = prepare(whole)
@@ -185,8 +189,9 @@ def read_points(
         table.check_complete(picked)
     least = 2 if to_fit else 1
     if scored.sum() < least:
-        has = f"{int(scored.sum())} row{'' if scored.sum() == 1 else 's'} without missing numbers"
-        raise ValueError(f"{table.source} has {has}, at least {least} are needed.")
+        rows = f"{int(scored.sum())} row{'' if scored.sum() == 1 else 's'}"
+        complete = " in which no number is missing" if len(scored) > scored.sum() else ""
+        raise ValueError(f"{table.source} has {rows}{complete}, at least {least} are needed.")
     X = table.numbers(picked)[scored]
     with naming_columns(picked):
         for each in families if to_fit else ():

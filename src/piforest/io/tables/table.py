@@ -22,6 +22,8 @@ MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "no
 _BOTH_MARKS = ((".", ","), (",", "."))
 # Blocks of wide tables have fewer rows than requested: at most this many cells.
 _MOST_CELLS = 100_000
+# Points of at most so many coordinates lie in the columns of a table with as many rows.
+_FEW_ROWS, _MANY_COLUMNS = 8, 100
 # Each column is an array; reading more of them would take minutes.
 _MOST_COLUMNS = 100_000
 
@@ -43,6 +45,16 @@ def check_width(source: str, columns: int) -> None:
         raise ValueError(
             f"{source} has {columns} columns, and a table at most {_MOST_COLUMNS}; is it cut at "
             "the right places (--delimiter), or is each point a row?"
+        )
+
+
+def check_orientation(table: Table) -> None:
+    """Raise if a table has few long rows, as one whose columns are the points."""
+    n, d = len(table), len(table.names)
+    if n <= _FEW_ROWS and d >= _MANY_COLUMNS:
+        raise ValueError(
+            f"{table.source} has {n} rows and {d:,} columns: this looks transposed, since each "
+            "point is a row. Save the transposed array: A.T in NumPy, A.' in MATLAB."
         )
 
 
@@ -351,9 +363,8 @@ def _without_groups(text: str, marks: Marks) -> str:
     whole, _, decimals = text.strip().lstrip("+-").partition(marks.decimal)
     first, *groups = whole.split(marks.thousands)
     three = len(first) <= 3 and all(len(group) == 3 for group in groups)
-    if not (
-        three and all(map(str.isdecimal, [first, *groups])) and marks.thousands not in decimals
-    ):
+    digits = all(map(str.isdecimal, [first, *groups]))
+    if not (three and digits) or marks.thousands in decimals:
         raise ValueError(f"{text!r} has no groups of three digits")
     return text.replace(marks.thousands, "")
 
