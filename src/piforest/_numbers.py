@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
+from typing import TypeVar
+
+T = TypeVar("T")
 
 # Sizes that are written without an exponent.
 _SMALLEST, _LARGEST = 1e-4, 1e9
@@ -18,3 +22,13 @@ def readable(value: float, digits: int = 3) -> str:
     if "e" in text and _SMALLEST <= abs(value) < _LARGEST:
         return f"{Decimal(text):f}"
     return text
+
+
+def first_with(items: Sequence[T], count: int, wanted: T | None) -> list[T]:
+    """The first items, the last of them replaced by the wanted one if that comes later.
+
+    >>> first_with("abcd", 3, "d"), first_with("abcd", 3, "b"), first_with("abcd", 3, None)
+    (['a', 'b', 'd'], ['a', 'b', 'c'], ['a', 'b', 'c'])
+    """
+    first = list(items[:count])
+    return [*first[:-1], wanted] if wanted in items[count:] else first  # type: ignore[list-item]

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_INTERNAL = ("piforest", "sklearn", "joblib")
+from ._columns import dependent_columns
+
+_INTERNAL = ("piforest", "sklearn", "joblib", "contextlib")
 # Cubes of larger coordinates, or of ones below its inverse, exceed the range of floats.
 LARGEST = 1e90
 
@@ -218,19 +220,25 @@ def no_valid_models(family: Any, X: NDArray[np.float64], n_samples: int) -> NoMo
             "matched with the same one, as between views of different scenes. Match mutually, or "
             "check that the views show the same scene."
         )
-    n_free = int(np.linalg.matrix_rank(X - X.mean(axis=0)))
-    dependent = X.shape[1] - n_free
-    hint = (
-        f" {dependent} of {X.shape[1]} columns are linear functions of the others; leave such "
-        "columns out."
-        if dependent and n_free > 1
-        else ""
-    )
+    hint = _still_matches(views, X) or ("" if views else dependent_columns(X))
+    if not hint:
+        distinct = len(np.unique(X, axis=0))
+        repeated = "remove repeated rows or " if distinct < len(X) else ""
+        hint = f"X has {distinct} distinct rows of {len(X)}; {repeated}choose a simpler family."
     return NoModels(
         f"every one of {n_samples} random minimal samples was degenerate for family "
         f"{family.name!r} (repeated points, or points in special position such as "
-        f"collinear ones). X has {len(np.unique(X, axis=0))} distinct rows of {len(X)}; "
-        f"remove repeated rows or choose a simpler family.{hint}"
+        f"collinear ones). {hint}"
+    )
+
+
+def _still_matches(views: Sequence[Sequence[int]], X: NDArray[np.float64]) -> str:
+    """What to say of matches whose two points are equal; empty for others."""
+    if len(views) != 2 or not np.array_equal(X[:, list(views[0])], X[:, list(views[1])]):
+        return ""
+    return (
+        "Both points of every match are equal: nothing moved between the views. Check that two "
+        "different views were matched."
     )
 
 

@@ -34,7 +34,9 @@ _UNIT_OF_NAME = re.compile(r"[\[( _](mm|cm|m|km|px|in|ft|[^\])_ ]+(?=[\])]))[\])
 def say_nothing(names: Sequence[str]) -> bool:
     """Whether the names of columns only number them."""
     numbers = [f"x{k}" for k in range(len(names))]
-    return list(names) == numbers or all(_NUMBERED.fullmatch(name) for name in names)
+    return [name.lower() for name in names] == numbers or all(
+        _NUMBERED.fullmatch(name) for name in names
+    )
 
 
 def are_coordinates(names: Sequence[str]) -> bool:

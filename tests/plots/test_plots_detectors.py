@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from piforest import PreferenceIsolationForest, VoronoiForest
 from piforest.datasets import make_lines, make_plane_pair, make_planes, make_regressions
+from piforest.families import get_family
 from piforest.plots import (
     SCORES,
     plot_explanation,
@@ -356,10 +357,24 @@ def test_two_columns_of_a_wide_table_are_chosen_by_name_or_index():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "target")
     ax = plot_explanation(detector, frame, 0, columns=[0, 4])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "target")
-    with pytest.raises(ValueError, match=r"X has 5 columns: .* as columns=\(0, 1\)"):
-        plot_explanation(detector, frame, 0)
     with pytest.raises(ValueError, match=r"two or three of \['a', .*, got \['e', 'a'\]"):
         plot_explanation(detector, frame, 0, columns=["e", "a"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_features", [3, 4])
+def test_a_regression_of_several_features_is_drawn_as_actual_over_predicted(n_features):
+    rows = make_regressions(2, n_features=n_features, sizes=150, random_state=0).data
+    detector = PreferenceIsolationForest("linear_regression", **SMALL).fit(rows)
+    ax = plot_explanation(detector, rows, 7)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted target", "target")
+    nearest = min(detector.structures_, key=lambda each: each.residuals(rows[7:8])[0])
+    predicted = nearest.family.predicted(rows[7:8], nearest.params)[0]
+    assert np.ravel(ax.lines[-1].get_data()) == pytest.approx([predicted, rows[7, -1]])
+    subspace = PreferenceIsolationForest(get_family("subspace", dimension=1), **SMALL).fit(rows)
+    if n_features == 4:
+        with pytest.raises(ValueError, match=r"X has 5 columns: .* as columns=\(0, 1\)"):
+            plot_explanation(subspace, rows, 0)
 
 
 def test_rows_that_cannot_be_explained_raise_an_error(detector, points):

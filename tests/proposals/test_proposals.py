@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,6 +30,7 @@ from piforest.proposals.description import (
     scales_of,
 )
 from piforest.proposals.search import _directions
+from piforest.proposals.values import Proposal, Proposals, advice_of
 
 CIRCLES = make_circles(2, random_state=3).data
 LINES = make_lines(3, noise=0.01, random_state=3).data
@@ -331,13 +334,42 @@ def test_a_detector_measures_as_the_families_were_compared(tmp_path):
 def test_a_fit_that_explains_much_less_than_its_comparison_is_a_finding(circles):
     proposals = circles
     share = proposals[0].share_explained
-    assert less_than_proposed(proposals, share - 0.1, 2) == []
+    used = proposals[0].families
+    assert less_than_proposed(proposals, used, share - 0.1, 2) == []
     for less, fewer in ((share - 0.2, "1 structure."), (0.0, "0 structures.")):
-        (found,) = less_than_proposed(proposals, less, int(fewer[0]))
+        (found,) = less_than_proposed(proposals, used, less, int(fewer[0]))
         assert found.code == "less_than_proposed"
         assert f"explained {100 * share:.0f} % of the rows with " in found.text
         assert found.text.endswith(fewer)
-        assert f"family={proposals[1].name!r}" in found.advice
+        name = proposals[1].name
+        assert f"compare with family={name!r} (--family {name})" in found.advice
+
+
+def proposal(name, n_structures=1, **options):
+    families = tuple(get_family(each, **options) for each in name.split("+"))
+    structures = propose_families(LINES, ["line"], random_state=0)[0].structures[:n_structures]
+    return Proposal(families, structures, 0.9, 100.0, "")
+
+
+def test_advice_can_be_typed_as_it_is():
+    assert advice_of(proposal("line")) == "family='line' (--family line)"
+    assert advice_of(proposal("subspace", dimension=3)) == (
+        "family=get_family('subspace', dimension=3) (--family subspace --option dimension=3)"
+    )
+    assert advice_of(proposal("line+circle")) == "family=['line', 'circle'] (--family line,circle)"
+    scaled = replace(proposal("subspace"), scale_columns=True)
+    assert advice_of(scaled) == (
+        "family='subspace', scale_columns=True (--family subspace --scale-columns)"
+    )
+
+
+def test_the_family_that_was_used_is_no_advice():
+    best, other, empty = proposal("line"), proposal("circle"), proposal("ellipse", 0)
+    for rest, said in (((empty, other), True), ((empty,), False), ((best,), False)):
+        proposals = Proposals((best, *rest), True, "points", "", 100)
+        (found,) = less_than_proposed(proposals, best.families, 0.1, 1)
+        assert ("compare with family='circle' (--family circle)" in found.advice) == said
+        assert ("compare with" in found.advice) == said
 
 
 def test_the_warning_of_no_structure_says_that_families_were_compared():
@@ -366,3 +398,17 @@ def test_a_plane_of_a_table_with_many_zeros_is_found():
     best = propose_families(pd.DataFrame(table, columns=list("qrst")), random_state=0)[0]
     assert (best.name, best.n_structures) == ("subspace", 1)
     assert best.share_explained > 0.9
+
+
+@pytest.mark.slow
+def test_points_on_a_coordinate_axis_or_plane_are_a_structure():
+    x, y = np.random.default_rng(0).uniform(0, 10, (2, 300))
+    found = {
+        "line in space": propose_families(np.column_stack([x, 0 * x, 0 * x]), random_state=0),
+        "line": propose_families(np.column_stack([0 * x, x]), random_state=0),
+        "plane": propose_families(np.column_stack([x, 0 * x + 2, y]), random_state=0),
+    }
+    for name, proposals in found.items():
+        assert proposals.found
+        assert proposals[0].name == name.split()[0]
+        assert (proposals[0].n_structures, proposals[0].share_explained > 0.99) == (1, True)

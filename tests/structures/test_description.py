@@ -168,3 +168,30 @@ def test_structures_have_the_names_of_a_data_frame():
     detector.findings_.name_columns(["u", "v"])
     assert " u " in detector.structures_[0].equation
     assert list(detector.structures_[0].extent["bounds"]) == ["u", "v"]
+
+
+def test_rounding_errors_are_no_coefficients():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 9, 60)
+    tiny = 8.674e-19
+    line = get_family("line")
+    params, _ = line.solve(np.array([[[5.4, tiny], [7.0, -tiny]]]))
+    assert line.describe(params[0, 0], ["x", "y"]).equation == "y = 0"
+    plane = get_family("plane")
+    params, _ = plane.solve(np.array([[[1.0, 2, tiny], [4, 1, 0], [7, 9, -tiny]]]))
+    assert plane.describe(params[0, 0], ["x", "y", "z"]).equation == "z = 0"
+    X = np.column_stack([x, rng.uniform(size=60), 3 * x + 2])
+    for name in ("linear_regression", "polynomial_regression"):
+        law = get_family(name)
+        params, _ = law.solve(X[None, : law.sample_size(3)])
+        assert law.describe(params[0, 0], ["x", "w", "z"]).equation == "z = 2 + 3 x"
+
+
+def test_a_small_coefficient_of_large_numbers_is_one():
+    nanoseconds = 1.7e18 + np.linspace(0, 1e13, 50)
+    X = np.column_stack([nanoseconds, 1e6 + 1e-12 * (nanoseconds - 1.7e18)])
+    law = get_family("linear_regression")
+    params, _ = law.solve(X[None, [0, 49]])
+    described = law.describe(params[0, 0], ["t", "y"])
+    assert described.parameters["coefficients"]["t"] == pytest.approx(1e-12, rel=1e-3)
+    assert described.equation.endswith("e-12 t") or described.equation.endswith("1e-12 t")

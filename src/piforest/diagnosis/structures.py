@@ -73,8 +73,8 @@ def about_structures(
     if few:
         yield Finding(
             "too_few_points",
-            f"There are {fitted.n_training} points, and {size} of them determine a {names}: chance "
-            "and structure are hard to tell apart.",
+            f"There are {fitted.n_training} points, and {size} of them determine {_a(names)}: "
+            "chance and structure are hard to tell apart.",
             f"Use at least {_POINTS_PER_SAMPLE_POINT * size} points, or a family with fewer "
             "parameters.",
         )
@@ -247,3 +247,8 @@ def about_a_given_sigma(sigma: float, disagreement: float | None) -> Iterator[Fi
 
 def _names(families: list[ModelFamily]) -> str:
     return " or ".join(family.name.replace("_", " ") for family in families)
+
+
+def _a(noun: str) -> str:
+    """The noun with its article."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._columns import explaining_frames
 from .._ranges import outside_sentence
 from .._tensors import from_arrow_stream, match_input_type
 from .._validation import warn_user
@@ -285,14 +286,15 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
 
     def _validated(self, X: Any, reset: bool = False) -> Any:
         """Validated X in the form that engines score."""
-        return validate_data(
-            self,
-            X,
-            dtype=np.float64,
-            order="C",
-            reset=reset,
-            ensure_min_samples=2 if reset else 1,
-        )
+        with explaining_frames(X):
+            return validate_data(
+                self,
+                X,
+                dtype=np.float64,
+                order="C",
+                reset=reset,
+                ensure_min_samples=2 if reset else 1,
+            )
 
 
 def _labels(scores: Any, threshold: float) -> Any:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._random import Stream
-from .._validation import check_choice
+from .._tensors import to_numpy
+from .._validation import check_choice, warn_user
+from ..engines import is_dask
 from ..families import resolve_families
-from ..families.scaled import ScaledFamily, units_of
+from ..families.scaled import ScaledFamily, units_of, without_constants
 from ..fitted import TrainingRows
 from ..fitting import EmbeddingParameters, ForestParameters
 from ..metrics import METRICS, resolve_metric
 from ..protocols import Floats, Metric, ModelFamily
 from ..sampling import resolve_sampler
+from ..units import are_coordinates
 
 if TYPE_CHECKING:
     from ..proposals import Proposals
 
+# Classes have fewer different values than this as a rule, the targets of regressions more.
+_MOST_CLASSES = 20
 _PATHS = ["depth", "soft"]
 _FORESTS = ["voronoi", "ruzhash"]
 # The metric that forest="ruzhash" stands for, and the default of metric.
@@ -92,10 +98,35 @@ def with_proposed_families(
     listed = None if names is None else [str(name) for name in names]
     with parameters.progress.stage("comparison of families"):
         proposals = propose(rows.X, listed, stream.child("proposals"))
+    if proposals.class_target is not None:
+        warn_user(proposals.reason)
     families = resolve_families(proposals.family)
     if isinstance(parameters.n_models, int) and parameters.n_models < len(families):
         families = families[:1]
     return replace(parameters, families=families), proposals
+
+
+def warn_of_ignored_target(y: Any, families: Sequence[ModelFamily], *, auto: bool = False) -> None:
+    """Warn if y is given like the target of a regression, which is a column of X. Classes and
+    labels, which tools of scikit-learn pass, are no reason to warn.
+
+    auto: whether the family is chosen from the rows.
+    """
+    if y is None or not (auto or any(hasattr(each, "target") for each in families)):
+        return
+    if is_dask(y):  # not computed for a warning
+        return
+    values = np.asarray(to_numpy(y), dtype=None if hasattr(y, "__array__") else object)
+    try:
+        values = np.ravel(values).astype(np.float64)
+    except (TypeError, ValueError):
+        return
+    if len(np.unique(values)) > _MOST_CLASSES:
+        warn_user(
+            "y is ignored: the target of a regression is a column of X, the last one by default. "
+            "Append y to X as its last column, or name another column, as in "
+            "get_family('linear_regression', target='price'); pass no y."
+        )
 
 
 def with_named_targets(parameters: EmbeddingParameters, names: Any) -> EmbeddingParameters:
@@ -107,6 +138,43 @@ def with_named_targets(parameters: EmbeddingParameters, names: Any) -> Embedding
         for each, share in parameters.families
     ]
     return replace(parameters, families=families)
+
+
+def without_constant_features(
+    parameters: EmbeddingParameters, given: EmbeddingParameters, X: Floats, names: Any
+) -> EmbeddingParameters:
+    """The parameters with families without features that are constant in X, with a warning.
+
+    given: before a comparison of families, which leaves these out, too; names: of the columns.
+    """
+    families = [(without_constants(each, X), share) for each, share in parameters.families]
+    asked = {k for each in given.only for k in getattr(each, "unused", ())}
+    unused = {k for each, _ in families for k in getattr(each, "unused", ())} - asked
+    if unused:
+        listed = ", ".join(str(k) if names is None else repr(str(names[k])) for k in sorted(unused))
+        what, out = f"column {listed} of X is constant and has", "it"
+        if len(unused) > 1:
+            what, out = f"columns {listed} of X are constant and have", "them"
+        warn_user(f"{what} no effect: the regression leaves {out} out.")
+    return replace(parameters, families=families)
+
+
+def warn_of_counters(X: Floats, names: Sequence[str] | None) -> None:
+    """Warn of columns of a data frame that count its rows, which are used like others. Coordinates
+    and one of two columns, such as a time, may count."""
+    if names is None or are_coordinates([str(name) for name in names]):
+        return
+    counts = np.arange(len(X))[:, None]
+    counting = ((counts == X) | (counts + 1 == X)).all(axis=0)
+    unnamed = [str(name).startswith("Unnamed: ") for name in names]
+    doubtful = counting & (np.array(unnamed) | (X.shape[1] > 2))
+    found = [str(names[k]) for k in np.flatnonzero(doubtful).tolist()]
+    if found:
+        count = "counts" if len(found) == 1 else "count"
+        warn_user(
+            f"{' and '.join(map(repr, found))} {count} the rows (1, 2, 3, ...), as an index does: "
+            "drop such a column, or read the file with index_col=0, unless it is a time."
+        )
 
 
 def asks_for_scaling(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._columns import explaining_frames, naming_columns
 from .._random import Stream
 from .._rows import stacked_csr
 from .._tensors import is_tensor, sparse_tensor, to_numpy
@@ -34,7 +35,13 @@ from ..typing import (
 )
 from ..units import warn_of_units
 from .containers import SparseSetOutput
-from .fit_inputs import with_named_targets, with_scaled_columns, with_weights
+from .fit_inputs import (
+    warn_of_ignored_target,
+    with_named_targets,
+    with_scaled_columns,
+    with_weights,
+    without_constant_features,
+)
 
 __all__ = ["PreferenceEmbedding"]
 
@@ -263,7 +270,7 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         X : array-like of shape (n, d)
             The training rows.
         y : None
-            Ignored.
+            Ignored: the target of a regression is a column of X.
         quality : array-like of shape (n,) or None, default=None
             For the sampler "weighted": the quality of each row, high for reliable rows.
         groups : array-like of shape (n,) or None, default=None
@@ -280,14 +287,19 @@ class PreferenceEmbedding(  # type: ignore[call-arg]
         parameters, engine = EmbeddingParameters.from_estimator(self), self._engine()
         parameters, quality = with_weights(parameters, quality, sample_weight)
         stream = Stream.from_random_state(self.random_state)
-        X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
-        parameters = with_named_targets(parameters, getattr(self, "feature_names_in_", None))
+        with explaining_frames(X):
+            X = validate_data(self, to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2)
+        names = getattr(self, "feature_names_in_", None)
+        warn_of_ignored_target(y, parameters.only)
+        named = with_named_targets(parameters, names)
+        parameters = without_constant_features(named, parameters, np.asarray(X), names)
         rows = TrainingRows(X, quality, groups)  # type: ignore[arg-type]
         subset = rows.subset(stream)
         if check_flag("scale_columns", self.scale_columns):
             parameters = with_scaled_columns(parameters, rows.take(subset))
-        self.fitted_, _ = fit_embedding(rows, parameters, engine.backend, stream, subset)
-        warn_of_units(parameters.only, rows.take(subset), getattr(self, "feature_names_in_", None))
+        with naming_columns(names):
+            self.fitted_, _ = fit_embedding(rows, parameters, engine.backend, stream, subset)
+        warn_of_units(parameters.only, rows.take(subset), names)
         return self
 
     def transform(self, X: RowsLike) -> scipy.sparse.csr_array:

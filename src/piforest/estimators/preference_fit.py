@@ -12,7 +12,7 @@ from ..engines import Engine
 from ..findings import Findings
 from ..fitted import TrainingRows
 from ..fitting import EmbeddingParameters, ForestParameters, fit_embedding, fit_forest
-from ..typing import ScaleColumns
+from ..typing import FamilyLike, ScaleColumns
 from ..units import warn_of_scaling
 from .fit_inputs import preference_forest
 from .structured import StructuredDetector
@@ -27,6 +27,7 @@ _FITTED = ("fitted_", "findings_", "threshold_", "threshold_source_")
 class PreferenceFit(StructuredDetector):
     """Parameters, models, forest and threshold of a detector with preferences."""
 
+    family: FamilyLike
     in_sample_preferences: bool
     scale_columns: ScaleColumns
     proposals_: Proposals | None = None
@@ -61,6 +62,11 @@ class PreferenceFit(StructuredDetector):
     def _embedding_parameters(self) -> EmbeddingParameters:
         if not (isinstance(self.scale_columns, str) and self.scale_columns == "auto"):
             check_flag("scale_columns", self.scale_columns, "'auto'")
+        if self.family is None:
+            raise ValueError(
+                "family must be 'auto', the name of a family (piforest.families.list_families) or "
+                "a family, got None."
+            )
         return EmbeddingParameters.from_estimator(self)
 
     def _forest_parameters(self) -> ForestParameters:

@@ -6,11 +6,9 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from .._columns import naming_columns
 from .._random import Stream
-from .._validation import (
-    clear_fit,
-    cpu_only_error,
-)
+from .._validation import clear_fit, cpu_only_error
 from ..engines import PREFERENCE_METRICS
 from ..forest import HashedForest
 from ..metrics import METRICS
@@ -36,10 +34,13 @@ from .fit_inputs import (
     asks_for_scaling,
     may_scale_columns,
     preference_metric,
+    warn_of_counters,
+    warn_of_ignored_target,
     with_named_targets,
     with_proposed_families,
     with_scaled_columns,
     with_weights,
+    without_constant_features,
 )
 from .paper import PaperPreset
 from .preference_embedding import PreferenceEmbedding, fitted_transformer
@@ -306,7 +307,7 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
             The training rows. From a Dask collection, only the rows that are needed are read
             into memory.
         y : None
-            Ignored.
+            Ignored: the target of a regression is a column of X.
         quality : array-like of shape (n,) or None, default=None
             For the sampler "weighted": the quality of each row, high for reliable rows.
         groups : array-like of shape (n,) or None, default=None
@@ -328,13 +329,18 @@ class PreferenceIsolationForest(PaperPreset, PreferenceFit):
         rows = engine.training_rows(X, stream, self.pool_size, quality, groups)
         rows = rows.with_rows(self._validated(rows.X, reset=True))
         names = self._column_names()
+        given = embedding
+        warn_of_counters(rows.X, getattr(self, "feature_names_in_", None))
+        warn_of_ignored_target(y, given.only, auto=not given.families)
         embedding, proposals = with_proposed_families(embedding, rows, names, stream)
         self.proposals_ = proposals or self._proposals
         embedding = with_named_targets(embedding, names)
+        embedding = without_constant_features(embedding, given, rows.X, names)
         subset = rows.subset(stream)
         if asks_for_scaling(self.scale_columns, embedding, self.proposals_):
             embedding = with_scaled_columns(embedding, rows.take(subset))
-        self._fit_rows(rows, embedding, forest, engine, stream)
+        with naming_columns(names):
+            self._fit_rows(rows, embedding, forest, engine, stream)
         if may_scale_columns(self.scale_columns, embedding) and self._units_hide_structures(engine):
             scaled = with_scaled_columns(embedding, rows.take(subset))
             embedding = self._fit_scaled_rows(rows, embedding, scaled, forest, engine, stream)

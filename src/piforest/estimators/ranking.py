@@ -74,7 +74,13 @@ class RankingScore:
             In [0, 1].
         """
         detector: Any = self
-        normal = column_or_1d(to_numpy(y)) > 0
+        labels = column_or_1d(to_numpy(y))
+        if labels.dtype.kind not in "biuf":
+            raise ValueError(
+                "y must be numbers, -1 or 0 for anomalies and positive for normal rows, got "
+                f"{str(labels[0])!r}. Compare text with one of its labels, such as y == 'normal'."
+            )
+        normal = labels > 0
         if normal.all() or not normal.any():
             kind = "normal" if normal.all() else "anomalous"
             raise ValueError(

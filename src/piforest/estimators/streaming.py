@@ -12,13 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._columns import explaining_frames
 from .._random import Stream
-from .._validation import (
-    check_family_fits,
-    check_integer,
-    check_magnitude,
-    clear_fit,
-)
+from .._validation import check_family_fits, check_integer, check_magnitude, clear_fit
 from ..fitted.file_params import decode_params, encode_params
 from ..io.archive import damaged
 from ..models.drawing import ModelSet
@@ -367,7 +363,8 @@ class StreamingPreferenceIsolationForest(ScoreMethods, OutlierMixin, BaseEstimat
         return self.stream_
 
     def _checked(self, X: RowsLike, reset: bool) -> Floats:
-        rows: Any = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
+        with explaining_frames(X):
+            rows: Any = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         check_magnitude(rows)
         return rows  # type: ignore[no-any-return]
 

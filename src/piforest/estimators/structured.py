@@ -12,6 +12,7 @@ from .._random import Stream
 from .._validation import warn_user
 from ..diagnosis import Finding
 from ..explain import Explanation
+from ..families.scaled import unscaled
 from ..fitted import FittedEmbedding
 from ..labels.calibration import Calibration
 from ..protocols import Floats, Ints, ModelFamily
@@ -66,18 +67,21 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         """
         steps = getattr(self, "resolution_", None)
         found = self._findings().diagnosis(self.backend_, steps)
-        return [*self._less_than_proposed(), *self._better_family(), *found]
+        return [*self._about_comparison(), *self._better_family(), *found]
 
-    def _less_than_proposed(self) -> list[Finding]:
-        """A finding if the comparison that chose the family explained far more."""
+    def _about_comparison(self) -> list[Finding]:
+        """Findings if the comparison that chose the family explained far more, or left out a
+        target."""
         proposals = getattr(self, "proposals_", None)
         if proposals is None:
             return []
-        from ..proposals.better import less_than_proposed
+        from ..proposals.better import about_class_target, less_than_proposed
 
         structures = self.structures_
         share = sum(each.support for each in structures) / len(self.fitted_.subset)
-        return less_than_proposed(proposals, share, len(structures))
+        used = [unscaled(models.family) for models in self._embedding().models]
+        less = less_than_proposed(proposals, used, share, len(structures))
+        return [*about_class_target(proposals), *less]
 
     def _better_family(self) -> list[Finding]:
         """A finding if the family that was named is clearly beaten by another.

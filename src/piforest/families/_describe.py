@@ -39,7 +39,14 @@ def number(value: float, digits: int = 4) -> str:
 
 def vector(values: Sequence[float] | Floats, digits: int = 4) -> str:
     """Numbers in parentheses."""
-    return f"({', '.join(number(float(value), digits) for value in values)})"
+    shown = _without_rounding_errors(np.asarray(values, np.float64))
+    return f"({', '.join(number(float(value), digits) for value in shown)})"
+
+
+def _without_rounding_errors(values: Floats, size: float = 0.0) -> Floats:
+    """Numbers with 0 in place of those that are rounding errors of the others, or of `size`."""
+    largest = max(size, float(np.abs(values).max(initial=0.0)))
+    return np.where(np.abs(values) <= _NOTHING * largest, 0.0, values)
 
 
 def matrix(M: Floats, digits: int = 4) -> str:
@@ -48,12 +55,15 @@ def matrix(M: Floats, digits: int = 4) -> str:
     return f"[{'; '.join(rows)}]"
 
 
-def total(terms: Sequence[tuple[float, str]], digits: int = 4) -> str:
-    """A sum of coefficients times words, such as "2 - 0.5 x + y"; an empty word is a constant."""
+def total(terms: Sequence[tuple[float, str]], digits: int = 4, nothing: float = _NOTHING) -> str:
+    """A sum of coefficients times words, such as "2 - 0.5 x + y"; an empty word is a constant.
+
+    nothing: the share of the largest coefficient below which one is not written.
+    """
     largest = max((abs(value) for value, _ in terms), default=0.0)
     text = ""
     for value, word in terms:
-        if abs(value) <= _NOTHING * largest:
+        if abs(value) <= nothing * largest:
             continue
         size = number(abs(value), digits)
         factor = word if size == "1" and word else f"{size} {word}".rstrip()
@@ -77,13 +87,15 @@ def flat(anchor: Floats, normal: Floats, names: Sequence[str], digits: int) -> D
     shown = [(float(u), name) for u, name in zip(normal, names)]
     left = total(shown, digits)
     parameters = {"normal": normal.tolist(), "offset": offset}
-    return Description(parameters, f"{left} = {number(offset, digits)}")
+    (right,) = _without_rounding_errors(np.array([offset]), float(np.abs(anchor).max()))
+    return Description(parameters, f"{left} = {number(float(right), digits)}")
 
 
 def round_about(params: Floats, names: Sequence[str], digits: int) -> Description:
     """A circle or a sphere."""
     centre, radius = params[:-1], float(params[-1])
-    squares = [f"{off(name, float(c), digits)}^2" for name, c in zip(names, centre)]
+    shown = _without_rounding_errors(centre, radius)
+    squares = [f"{off(name, float(c), digits)}^2" for name, c in zip(names, shown)]
     parameters = {"centre": centre.tolist(), "radius": radius}
     return Description(parameters, f"{' + '.join(squares)} = {number(radius, digits)}^2")
 

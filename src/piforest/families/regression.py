@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations_with_replacement
 from math import comb, inf
@@ -22,6 +22,8 @@ from ._refits import Frame
 # The smallest pivot of the equations, for features scaled to [-1, 1] within the sample. Below it
 # the sample is degenerate: a record occurs twice, or the features are collinear.
 SINGULAR = 1e-7
+# Coefficients below this share of the sizes that they come from are rounding errors.
+_NOTHING = 1e-13
 _OUTLINE_POINTS, _NET = 60, 7
 
 
@@ -29,6 +31,7 @@ class _Law(Family):
     """Base class of both families."""
 
     target: int | str
+    unused: tuple[int, ...]
     degree: int
     scales_by_column = True
     # Not rotation: it would mix y with the features.
@@ -39,6 +42,12 @@ class _Law(Family):
         if not isinstance(self.target, str):
             hint = "It is the number or the name of a column, -1 for the last."
             check_integer("target", self.target, -1, hint)
+        if not isinstance(self.unused, (tuple, list)):
+            raise ValueError(f"unused must be a tuple of numbers of columns, got {self.unused!r}.")
+        for number in self.unused:
+            check_integer("an item of unused", number, 0, "It is the number of a column.")
+        # Model files have lists.
+        object.__setattr__(self, "unused", tuple(self.unused))
 
     @property
     def _column(self) -> int:
@@ -64,18 +73,31 @@ class _Law(Family):
             )
         return replace(self, target=list(names).index(self.target))  # type: ignore[type-var]
 
+    def without_constants(self, X: Floats) -> Self:
+        """The family without the features that are constant in the rows of X: they have no
+        effect. As it is if all features are constant."""
+        features = self._features(X.shape[1])
+        constant = [k for k in features if (X[:, k] == X[0, k]).all()]
+        if not constant or len(constant) == len(features):
+            return self
+        return replace(self, unused=(*self.unused, *constant))  # type: ignore[type-var]
+
+    def _features(self, d: int) -> list[int]:
+        """The columns that predict the target."""
+        return [k for k in range(d) if k != self._column % d and k not in self.unused]
+
     @property
     def layout(self) -> RowLayout:
         return RowLayout("table", target=-1 if isinstance(self.target, str) else self.target)
 
     def sample_size(self, d: int) -> int:
-        return comb(d - 1 + self.degree, self.degree)
+        return comb(len(self._features(d)) + self.degree, self.degree)
 
     def codimension(self, d: int) -> int:
         return min(1, d - 1)
 
     def reason_to_reject(self, X: Floats) -> str | None:
-        return _reason_to_reject(X, self._column, self.degree)
+        return _reason_to_reject(X, self._column, self._features, self.degree)
 
     def extent(self, X: Floats) -> float:
         """A robust standard deviation of y, from its interquartile range as if y were uniform; the
@@ -85,7 +107,7 @@ class _Law(Family):
         return float((high - low) / np.sqrt(3)) if high > low else float(np.std(y))
 
     def solve(self, samples: Floats) -> tuple[Floats, Bools]:
-        x, y = np.delete(samples, self._column, axis=2), samples[:, :, self._column]
+        x, y = samples[:, :, self._features(samples.shape[2])], samples[:, :, self._column]
         x0, y0 = x.mean(axis=1), y.mean(axis=1)
         x = x - x0[:, None]
         h = np.abs(x).max(axis=1)
@@ -98,7 +120,7 @@ class _Law(Family):
 
     def formula(self, x: Columns, theta: Columns, xp: Any) -> Any:
         target = self._column % len(x)
-        features = [*x[:target], *x[target + 1 :]]
+        features = [x[k] for k in self._features(len(x))]
         f = len(features)
         t = [(at - x0) / h for at, x0, h in zip(features, theta, theta[f:])]
         c = theta[2 * f + 1 :]
@@ -118,7 +140,7 @@ class _Law(Family):
 
     def predicted(self, X: Floats, params: Floats) -> Floats:
         """(n,) the target of rows (n, d) that one model (p,) predicts from the other columns."""
-        features = np.delete(X, self._column, axis=1)
+        features = X[:, self._features(X.shape[1])]
         f = features.shape[1]
         t = (features - params[:f]) / params[f : 2 * f]
         terms = np.stack([t[:, term].prod(axis=1) for term in _terms(f, self.degree)], axis=1)
@@ -127,18 +149,17 @@ class _Law(Family):
     def parallel(self, params: Floats, distances: Floats, d: int) -> Floats:
         """(m, p) one model (p,) of d columns, moved by these distances (m,) in the target."""
         moved = np.tile(params, (len(distances), 1))
-        moved[:, 2 * (d - 1)] += distances
+        moved[:, 2 * len(self._features(d))] += distances
         return moved
 
     def outline(self, params: Floats, low: Floats, high: Floats) -> list[Floats]:
         """The graph of a function of one feature, or a net on that of two; nothing for more."""
-        target, d = self._column % len(low), len(low)
-        features = np.delete(np.arange(d), target)
-        if d > 3:
+        target, features = self._column % len(low), self._features(len(low))
+        if len(features) > 2:
             return []
         lines = []
         for along in features:
-            for share in np.linspace(0, 1, _NET) if d == 3 else [0.0]:
+            for share in np.linspace(0, 1, _NET) if len(features) == 2 else [0.0]:
                 line = np.tile(low + share * (high - low), (_OUTLINE_POINTS, 1))
                 line[:, along] = np.linspace(low[along], high[along], _OUTLINE_POINTS)
                 line[:, target] = self.predicted(line, params)
@@ -147,25 +168,25 @@ class _Law(Family):
 
     def chart(self, x: Columns, theta: Columns, xp: Any) -> tuple[Any, ...]:
         """The features, if there are at most two."""
-        target = self._column % len(x)
-        features = [*x[:target], *x[target + 1 :]]
-        return tuple(features) if len(features) < 3 else ()
+        features = self._features(len(x))
+        return tuple(x[k] for k in features) if len(features) < 3 else ()
 
     def unscaled_params(self, params: Floats, units: Floats) -> Floats:
         """The same function of columns that are not divided by units."""
         target = self._column % len(units)
-        features = np.delete(units, target)
+        features = units[self._features(len(units))]
         rest = len(params) - 2 * len(features)
         return np.asarray(params * np.concatenate([features, features, [units[target]] * rest]))
 
     def describe(self, params: Floats, names: Sequence[str], digits: int = 4) -> Description:
         target = self._column % len(names)
-        features = [name for k, name in enumerate(names) if k != target]
+        features = [names[k] for k in self._features(len(names))]
         f = len(features)
-        terms = _plain_terms(params[:f], params[f : 2 * f], params[2 * f + 1 :], self.degree)
-        terms[()] += float(params[2 * f])
+        c = params[2 * f + 1 :].copy()
+        c[0] += params[2 * f]
+        terms = _plain_terms(params[:f], params[f : 2 * f], c, self.degree)
         words = {"*".join(_powers(term, features)): value for term, value in terms.items()}
-        text = f"{names[target]} = {total([(v, word) for word, v in words.items()], digits)}"
+        text = f"{names[target]} = {total([(v, word) for word, v in words.items()], digits, 0)}"
         named = {word or "intercept": value for word, value in words.items()}
         return Description({"target": names[target], "coefficients": named}, text)
 
@@ -173,13 +194,11 @@ class _Law(Family):
         """The range of each feature."""
         if not len(X):
             return {}
-        low, high, target = X.min(axis=0), X.max(axis=0), self._column % len(names)
-        return {
-            name: [float(low[k]), float(high[k])] for k, name in enumerate(names) if k != target
-        }
+        low, high = X.min(axis=0), X.max(axis=0)
+        return {names[k]: [float(low[k]), float(high[k])] for k in self._features(len(names))}
 
     def lift(self, Z: Floats) -> Floats:
-        t, y = np.delete(Z, self._column, axis=1), Z[:, self._column]
+        t, y = Z[:, self._features(Z.shape[1])], Z[:, self._column]
         terms = [t[:, term].prod(axis=1) for term in _terms(t.shape[1], self.degree)]
         return np.column_stack([*terms, y])
 
@@ -191,7 +210,8 @@ class _Law(Family):
         valid = values[:, 0] > 1e-13 * values[:, -1]
         A = np.where(valid[:, None, None], A, np.eye(A.shape[1]))
         c = np.linalg.solve(A, b[:, :, None])[:, :, 0] * frame.scale[target]
-        features = np.concatenate([np.delete(frame.centre, target), np.delete(frame.scale, target)])
+        used = self._features(len(frame.centre))
+        features = np.concatenate([frame.centre[used], frame.scale[used]])
         shared = np.tile(np.append(features, frame.centre[target]), (len(S), 1))
         return np.concatenate([shared, c], axis=1), valid
 
@@ -207,11 +227,13 @@ class PolynomialRegression(_Law):
     t = (x - x0) / h. The residual is |y - f(x)|, in the units of y; noise in a feature is
     multiplied by the slope. A sample has as many records as there are terms,
     comb(d - 1 + degree, degree): 6 for two features and degree 2, 66 for ten. Samples of this
-    size are rarely free of anomalies.
+    size are rarely free of anomalies. Columns in `unused` are no features: a fit adds those that
+    are constant.
     """
 
     degree: int = 2
     target: int | str = -1
+    unused: tuple[int, ...] = field(default=(), repr=False)
 
     name: ClassVar[str] = "polynomial_regression"
 
@@ -226,8 +248,8 @@ class PolynomialRegression(_Law):
 
     def terms(self, d: int) -> list[tuple[int, ...]]:
         """The columns of X whose product each coefficient multiplies."""
-        columns = np.delete(np.arange(d), self._column).tolist()
-        return [tuple(columns[i] for i in term) for term in _terms(d - 1, self.degree)]
+        columns = self._features(d)
+        return [tuple(columns[i] for i in term) for term in _terms(len(columns), self.degree)]
 
 
 @dataclass(frozen=True)
@@ -240,9 +262,11 @@ class LinearRegression(_Law):
     y = y0 + c0 + c1 t1 + c2 t2 + ... with t = (x - x0) / h. `coefficients` returns slopes and
     intercept. The residual is |y - f(x)|, in the units of y, not the distance to a plane: the
     units of the features do not matter, and noise in a feature is multiplied by its slope.
+    Columns in `unused` are no features: a fit adds those that are constant.
     """
 
     target: int | str = -1
+    unused: tuple[int, ...] = field(default=(), repr=False)
 
     name: ClassVar[str] = "linear_regression"
     degree = 1
@@ -255,7 +279,8 @@ class LinearRegression(_Law):
         return made if self.target in (-1, 3) else None
 
     def coefficients(self, params: Floats) -> Floats:
-        """Return (m, d): the slopes, in the order of the columns, and the intercept."""
+        """Return (m, d): the slopes of the features, in the order of the columns, and the
+        intercept."""
         f = (params.shape[1] - 2) // 3
         centres, widths, y0, c = np.split(params, [f, 2 * f, 2 * f + 1], axis=1)
         slopes = c[:, 1:] / widths
@@ -269,13 +294,17 @@ def _runs_inside(line: Floats, target: int, low: float, high: float) -> list[Flo
     return [line[part] for part in parts if inside[part[0]] and len(part) > 1]
 
 
-def _reason_to_reject(X: Floats, target: int, degree: int) -> str | None:
+def _reason_to_reject(
+    X: Floats, target: int, features: Callable[[int], list[int]], degree: int
+) -> str | None:
     d = X.shape[1]
     if target >= d:
         return f"target must be a column of X, got {target}; X has columns 0 to {d - 1}."
     if (X[:, target] == X[0, target]).all():
-        return f"the target, column {target} of X, is constant, so that there is no law to find."
-    for column in np.delete(np.arange(d), target).tolist():
+        return (
+            f"the target, column {target % d} of X, is constant, so that there is no law to find."
+        )
+    for column in features(d):
         # With this few distinct values the powers of a feature are linearly dependent.
         values = len(np.unique(X[:, column]))
         if values <= degree:
@@ -297,9 +326,10 @@ def _plain_terms(
     centres: Floats, widths: Floats, c: Floats, degree: int
 ) -> dict[tuple[int, ...], float]:
     """The coefficient of each product of features, from those of the scaled features
-    t = (x - centre) / width."""
+    t = (x - centre) / width; 0 for what is no more than their rounding errors."""
     terms = _terms(len(centres), degree)
-    plain = dict.fromkeys(terms, 0.0)
+    plain, sizes = dict.fromkeys(terms, 0.0), dict.fromkeys(terms, 0.0)
+    c = np.where(np.abs(c) <= _NOTHING * np.abs(c).max(), 0.0, c)
     for term, coefficient in zip(terms, c.tolist()):
         product: dict[tuple[int, ...], float] = {(): coefficient}
         for i in term:
@@ -311,7 +341,10 @@ def _plain_terms(
             product = expanded
         for part, value in product.items():
             plain[part] += value
-    return plain
+            sizes[part] += abs(value)
+    return {
+        part: value if abs(value) > _NOTHING * sizes[part] else 0.0 for part, value in plain.items()
+    }
 
 
 def _powers(term: tuple[int, ...], names: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -183,6 +183,14 @@ def scaled_rows(family: ModelFamily, X: Floats) -> Floats:
 def unscaled(family: ModelFamily) -> ModelFamily:
     """The family itself, without units."""
     return family.base if isinstance(family, ScaledFamily) else family
+
+
+def without_constants(family: ModelFamily, X: Floats) -> ModelFamily:
+    """The family without features that are constant in the rows of X, if it has features."""
+    if isinstance(family, ScaledFamily):
+        return replace(family, base=without_constants(family.base, X))
+    known = hasattr(family, "without_constants")
+    return family.without_constants(X) if known else family  # type: ignore[no-any-return, attr-defined]
 
 
 def has_formula(family: ModelFamily) -> bool:

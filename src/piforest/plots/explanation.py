@@ -11,6 +11,7 @@ import numpy as np
 from ..explain import Explanation, Nearby
 from ..protocols import Floats
 from ..structures.greedy import Structure
+from ..structures.laws import predicted_target
 from ..typing import RowsLike
 from . import _common as common
 from .structures import drawn_columns, outlines, style_of
@@ -50,7 +51,8 @@ def plot_explanation(
     ax : matplotlib Axes or None, default=None
         Where to draw, 3D for points with three coordinates; None makes a new figure.
     columns : sequence of int or str or None, default=None
-        The two or three columns to draw, by index or name; needed if d is not 2, 3, 4 or 6.
+        The two or three columns to draw, by index or name; needed if d is not 2, 3, 4 or 6. Of a
+        regression of more than two features, the default is the target over its prediction.
     labels : sequence of str or None, default=None
         Labels of the axes; by default the column names, or x, y and z.
     row_name : str or None, default=None
@@ -82,9 +84,12 @@ def plot_explanation(
     explanation = detector.explain(_one_row(X, at))[0]
     structures = [detector.structures_[near.structure] for near in explanation.nearest]
     drawn = drawn_columns(full, structures)
+    law = None if columns is not None else _actual_and_predicted(detector.structures_, full, names)
     if columns is not None:
         chosen = _column_indices(columns, names, full.shape[1])
         drawn, names = full[:, chosen], [names[k] for k in chosen] if names else None
+    elif law is not None:
+        drawn, names = law
     elif full.shape[1] not in (2, 3, 4, 6):
         raise ValueError(
             f"X has {full.shape[1]} columns: select two or three to draw, such as columns=(0, 1)."
@@ -94,15 +99,30 @@ def plot_explanation(
     common.draw_rows(axes, drawn, c=common.GREY, alpha=_alpha(drawn), zorder=1)
     training = len(full) == detector.fitted_.n_training
     for near, each in zip(explanation.nearest, structures):
-        lines = outlines(each, full) if columns is None else []
+        lines = outlines(each, full) if columns is None and law is None else []
         members = drawn[each.members] if training else drawn[:0]
         _draw_structure(axes, near, each, members, lines, len(full))
+    if law is not None:
+        axes.axline((0, 0), slope=1, color=common.GREY, lw=1, zorder=1)
     name = f"row {at}" if row_name is None else row_name
     _draw_row(axes, drawn[at], name)
     title = _decision(name, explanation) if title is None else title
     common.finish_axes(axes, title, names if labels is None else labels)
     common.add_legend(axes, 1)
     return axes
+
+
+def _actual_and_predicted(
+    structures: Sequence[Structure], X: Floats, names: Sequence[str] | None
+) -> tuple[Floats, list[str]] | None:
+    """The predicted and the actual target (n, 2) of a table of more columns than can be drawn, and
+    their names."""
+    found = predicted_target(structures, X) if X.shape[1] > 3 else None
+    if found is None:
+        return None
+    target, predicted = found
+    name = "target" if names is None else names[target]
+    return np.column_stack([predicted, X[:, target]]), [f"predicted {name}", name]
 
 
 def _draw_structure(

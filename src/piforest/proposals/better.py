@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from .._random import Stream
 from ..diagnosis import Finding
-from ..families.scaled import unscaled
+from ..families.scaled import unscaled, without_constants
 from ..protocols import Floats, ModelFamily
 from .candidates import candidates_for
 from .propose import propose
-from .values import Proposal, Proposals
+from .values import Proposal, Proposals, advice_of, family_text
 
 # The other family has at least this many times the evidence, and this much for each row.
 _FACTOR, _PER_ROW = 2.0, 0.3
@@ -40,7 +40,7 @@ def better_family(
             f"{_structures(best.n_structures)}; {family.name}, which was given, explains "
             f"{100 * own.share_explained:.0f} %, with {own.evidence:.0f} nats of evidence against "
             f"{best.evidence:.0f}.",
-            f"Try family={best.name!r}, or see piforest.propose_families.",
+            f"Try {advice_of(best)}, or see piforest.propose_families.",
         )
     ]
 
@@ -49,7 +49,7 @@ def _fits(family: ModelFamily, X: Floats) -> bool:
     from .._validation import check_family_fits
 
     try:
-        check_family_fits(family, X)
+        check_family_fits(without_constants(family, X), X)
     except ValueError:
         return False
     return True
@@ -59,9 +59,11 @@ def _own(proposals: Sequence[Proposal], family: ModelFamily) -> Proposal:
     return next(each for each in proposals if each.families == (unscaled(family),))
 
 
-def less_than_proposed(proposals: Proposals, share: float, n_structures: int) -> list[Finding]:
+def less_than_proposed(
+    proposals: Proposals, used: Sequence[ModelFamily], share: float, n_structures: int
+) -> list[Finding]:
     """A finding if the structures of a fit hold a much smaller share of the rows than those of the
-    comparison that chose its family."""
+    comparison that chose its families, `used`."""
     best = proposals[0]
     if not proposals.found or not share < best.share_explained - _LESS:
         return []
@@ -72,8 +74,7 @@ def less_than_proposed(proposals: Proposals, share: float, n_structures: int) ->
             f"with {_structures(best.n_structures)} of family {best.name}; the fit, which asks for "
             f"more evidence, explains {100 * share:.0f} % with {_structures(n_structures)}.",
             "The other rows have no structure here, although they may follow one: look at them by "
-            "themselves, or compare with the next family of the table, such as "
-            f"family={_next(proposals)!r}.",
+            f"themselves{_next(proposals, used)}.",
         )
     ]
 
@@ -82,6 +83,29 @@ def _structures(n: int) -> str:
     return f"{n} structure{'' if n == 1 else 's'}"
 
 
-def _next(proposals: Proposals) -> str:
-    """The name of the next best family."""
-    return next((each.name for each in proposals[1:]), proposals[0].name)
+def _next(proposals: Proposals, used: Sequence[ModelFamily]) -> str:
+    """The advice to try the next best family, if another one than those of the fit explains
+    anything."""
+    tried = {family_text(each) for each in used}
+    left = [
+        each
+        for each in proposals
+        if each.n_structures and not {family_text(one) for one in each.families} <= tried
+    ]
+    return f", or compare with {advice_of(left[0])}" if left else ""
+
+
+def about_class_target(proposals: Proposals) -> list[Finding]:
+    """A finding if the comparison did not regress the last column, since it looks like a class."""
+    name = proposals.class_target
+    if name is None:
+        return []
+    return [
+        Finding(
+            "class_target",
+            f"{name} has few different values, as a class has: the comparison of families did not "
+            "regress it.",
+            "Leave it out of the columns; if it is a target nevertheless, pass "
+            "family='linear_regression' (--family linear_regression).",
+        )
+    ]

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from .._columns import dependent_columns, explaining_frames, naming_columns, with_column_names
 from .._numbers import readable
 from .._random import Stream, choose
 from .._tensors import to_numpy
 from .._threads import one_blas_thread
-from .._validation import check_family_fits, check_integer, check_magnitude, no_valid_models
+from .._validation import (
+    check_family_fits,
+    check_integer,
+    check_magnitude,
+    no_valid_models,
+    warn_user,
+)
 from ..families import get_family, layout_of, resolve_family
-from ..families.scaled import ScaledFamily, unscaled
+from ..families.scaled import ScaledFamily, unscaled, without_constants
 from ..protocols import Floats, ModelFamily
 from ..structures.greedy import Structure
 from ..structures.roundness import is_shape_of_cloud
@@ -81,9 +89,10 @@ def propose_families(
     """
     check_integer("max_rows", max_rows, 10)
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    rows = check_array(
-        to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2, input_name="X"
-    )
+    with explaining_frames(X):
+        rows = check_array(
+            to_numpy(X), dtype=np.float64, order="C", ensure_min_samples=2, input_name="X"
+        )
     check_magnitude(rows)
     families = None if candidates is None else [resolve_family(each) for each in candidates]
     if families is not None and not families:
@@ -105,7 +114,9 @@ def propose(
     given = None if families is None else given_candidates(families, X)
     rows = compared_rows(X, stream, max_rows)
     tried = candidates_for(rows, names) if given is None else given
-    fitting = _fitting(tried.families, rows, strict=given is not None)
+    tried = replace(tried, families=tuple(without_constants(each, X) for each in tried.families))
+    with naming_columns(names):
+        fitting = _fitting(tried.families, rows, strict=given is not None)
     # In six dimensions, few null rows are near a map.
     n_null = _NULL_OF_CLOUDS if tried.kind == "matches of clouds" else _NULL
     null = tried.null(rows, n_null, stream.child("null"))
@@ -116,8 +127,10 @@ def propose(
             for number, family in fitting.items()
         }
         rough = {number: each for number, each in tries.items() if each is not None}
+        _warn_of_degenerate([each for k, each in fitting.items() if k not in rough], rows, names)
         if not rough:
-            raise no_valid_models(fitting[min(fitting)], rows, 0)
+            with naming_columns(names):
+                raise no_valid_models(fitting[min(fitting)], rows, 0)
         fitting = {number: fitting[number] for number in rough}
         found = _fitted_where_it_matters(fitting, rough, null, stream.child("fits"))
         return _ranked(tried, rows, null, fitting, found, stream.child("maps"))
@@ -151,6 +164,16 @@ def _fitted_where_it_matters(
         else each.structures
         for k, each in rough.items()
     }
+
+
+def _warn_of_degenerate(
+    families: Sequence[ModelFamily], X: Floats, names: Sequence[str] | None
+) -> None:
+    """Warn that families are not compared, since columns depend on each other."""
+    why = dependent_columns(X)
+    if families and why:
+        listed = " and ".join(repr(each.name) for each in families)
+        warn_user(with_column_names(f"family {listed} could not be compared. {why}", names))
 
 
 def _fitting(families: Sequence[ModelFamily], X: Floats, *, strict: bool) -> dict[int, ModelFamily]:
@@ -190,7 +213,8 @@ def _ranked(
     if tried.kind == "matches of clouds":
         order = _simpler_first(order, families, single, n, d)
     rows = [_proposal((families[k],), single[k], X, notes.get(k, "")) for k in order]
-    claims = _claims(single[order[0]], n)
+    # Neither laws of classes nor distances between them mean anything.
+    claims = tried.class_target is None and _claims(single[order[0]], n)
     if claims and tried.kind in ("points", "oriented points"):
         kinds, both = by_kind(order[0], families, single, found, X, null, stream.child("kinds"))
         if kinds != (order[0],):
@@ -205,7 +229,7 @@ def _ranked(
         claims = not is_shape_of_cloud(X, rows[0].structures, _REACH, stream.child("round"))
     if not claims:
         rows.sort(key=lambda each: price(each.families[0], n, d))
-    return Proposals(tuple(rows), claims, tried.kind, tried.reason, n)
+    return Proposals(tuple(rows), claims, tried.kind, tried.reason, n, tried.class_target)
 
 
 def _simpler_first(

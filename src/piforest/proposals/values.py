@@ -19,15 +19,19 @@ _HEAD = ("family", "structures", "explained", "evidence", "")
 def family_text(family: ModelFamily) -> str:
     """The name of a family, with the options that are not the default ones."""
     family = unscaled(family)
+    options = ", ".join(f"{name}={value}" for name, value in _changed(family).items())
+    return f"{family.name} ({options})" if options else str(family.name)
+
+
+def _changed(family: ModelFamily) -> dict[str, Any]:
+    """The options of a family that are not the default ones."""
     if not is_dataclass(family):
-        return str(family.name)
-    changed = {
+        return {}
+    return {
         each.name: getattr(family, each.name)
         for each in fields(family)
-        if getattr(family, each.name) != each.default
+        if each.repr and getattr(family, each.name) != each.default
     }
-    options = ", ".join(f"{name}={value}" for name, value in changed.items())
-    return f"{family.name} ({options})" if options else str(family.name)
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,6 +122,8 @@ class Proposals(Sequence[Proposal]):
         Why, in one sentence.
     n_rows : int
         The number of rows that were looked at.
+    class_target : str or None
+        The last column, if it looks like a class, and was not regressed for that reason.
 
     Examples
     --------
@@ -133,6 +139,7 @@ class Proposals(Sequence[Proposal]):
     kind: str
     reason: str
     n_rows: int
+    class_target: str | None = None
 
     @property
     def best(self) -> Proposal | None:
@@ -174,7 +181,7 @@ class Proposals(Sequence[Proposal]):
             "  ".join([row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3))])
             for row in rows
         ]
-        verdict = self.ranked[0].sentence if self.found else _none_of(self.ranked)
+        verdict = self.ranked[0].sentence if self.found else _none_of(self)
         return "\n".join([self.reason, *lines, verdict])
 
     __repr__ = __str__
@@ -185,7 +192,7 @@ class Proposals(Sequence[Proposal]):
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(each)) + "</tr>"
             for each in self.ranked
         )
-        verdict = self.ranked[0].sentence if self.found else _none_of(self.ranked)
+        verdict = self.ranked[0].sentence if self.found else _none_of(self)
         return (
             f"<p>{html.escape(self.reason)}</p><table><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table><p>{html.escape(verdict)}</p>"
@@ -197,6 +204,27 @@ def _cells(row: Proposal) -> tuple[str, str, str, str, str]:
     return row.name, str(row.n_structures), share, f"{row.evidence:.0f}", row.sentence
 
 
-def _none_of(ranked: Sequence[Proposal]) -> str:
-    names = ", ".join(each.name for each in ranked)
+def advice_of(proposal: Proposal) -> str:
+    """How to ask for the families of a row, in Python and on the command line."""
+    families = [unscaled(each) for each in proposal.families]
+    code = [_code(each) for each in families]
+    python = f"family={code[0] if len(code) == 1 else '[' + ', '.join(code) + ']'}"
+    options = {name: value for each in families for name, value in _changed(each).items()}
+    command = [f"--family {','.join(each.name for each in families)}"]
+    command += [f"--option {name}={value}" for name, value in options.items()]
+    if proposal.scale_columns:
+        python, command = f"{python}, scale_columns=True", [*command, "--scale-columns"]
+    return f"{python} ({' '.join(command)})"
+
+
+def _code(family: ModelFamily) -> str:
+    """The family as an argument."""
+    options = "".join(f", {name}={value!r}" for name, value in _changed(family).items())
+    return f"get_family({family.name!r}{options})" if options else repr(family.name)
+
+
+def _none_of(proposals: Proposals) -> str:
+    if proposals.class_target is not None:
+        return f"Nothing is claimed of rows with classes ({proposals.class_target})."
+    names = ", ".join(each.name for each in proposals)
     return f"None of these explains the rows better than chance: {names}."

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..families import layout_of
 from ..protocols import Floats
-from ..structures.greedy import relative_distances
+from ..structures.laws import predicted_target
 from .content import Content
 
 # Rows that the sensitivity of a column is measured on.
@@ -25,22 +24,11 @@ class Law(NamedTuple):
 
 
 def law_of(content: Content) -> Law | None:
-    """Actual and predicted values, if every family predicts one column from at least two."""
-    families = content.families
-    if not families or content.X.shape[1] < 3 or not content.structures:
+    """Actual and predicted values, if every structure predicts one column from at least two."""
+    if content.X.shape[1] < 3:
         return None
-    targets = {layout_of(family).target for family in families}
-    if len(targets) > 1 or not all(hasattr(family, "predicted") for family in families):
-        return None
-    X = content.X[content.shown]
-    nearest = np.argmin(relative_distances(X, content.structures), axis=1)
-    predicted = np.empty(len(X))
-    for k, each in enumerate(content.structures):
-        family: Any = each.family
-        rows = nearest == k
-        predicted[rows] = family.predicted(X[rows], each.params)
-    target = targets.pop() or 0
-    return Law(target % content.X.shape[1], predicted)
+    found = predicted_target(content.structures, content.X[content.shown])
+    return None if found is None else Law(*found)
 
 
 def telling_columns(content: Content) -> list[int]:

@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from .._numbers import first_with
 from .._ranges import outside_sentence
+from ..families import layout_of
 from ..protocols import Floats, Ints
 from ..structures.greedy import Structure
 from .content import Content
 from .payload import MAX_STRUCTURES
 
 _TOP = 20
+# Columns of the table of anomalous rows.
+_COLUMNS = 4
 # As many colours as static/report.css has for structures.
 COLOURS = 6
 
@@ -176,12 +180,15 @@ def anomalous_rows(content: Content) -> str:
             each.text for each in content.detector.explain(_safe_indexing(content.input, top))
         ]
     columns = list(content.columns.values())
-    chosen = content.places[:4]
+    targets = [layout_of(family).target for family in content.families]
+    target = next((k for k in targets if k is not None), 0) % len(content.places)
+    order = first_with(range(len(content.places)), _COLUMNS, target)
+    chosen = [content.places[k] for k in order]
     names = list(content.columns)
     head = "".join(f'<th scope="col" class="num">{escape(names[k])}</th>' for k in chosen)
     why = '<th scope="col">Why</th>' if any(reasons) else ""
     body = []
-    digits = [digits_for(column) for column in content.X.T[:4]]
+    digits = [digits_for(content.X[:, k]) for k in order]
     for row, reason in zip(top, reasons):
         values = "".join(
             _cell(names[k], _value(columns[k][row], many)) for k, many in zip(chosen, digits)
@@ -210,7 +217,8 @@ def _about_rows(content: Content, top: Ints) -> str:
     if flagged == 0:
         notes.append("None of these rows is above it: all of them are kept.")
     elif flagged < len(top):
-        notes.append(f"Only the first {flagged:,} are above it; the others, in grey, are kept.")
+        first = "one is" if flagged == 1 else f"{flagged:,} are"
+        notes.append(f"Only the first {first} above it; the others, in grey, are kept.")
     if getattr(content.detector, "has_null_", False):
         notes.append(
             "p is the probability that a normal row scores as high as this row: small for "

@@ -110,7 +110,7 @@ class _Comparison:
     def __init__(self, X: Floats, structures: Sequence[Structure], stream: Stream) -> None:
         family = structures[0].family
         self.places = _places(family, X)
-        self.volume = float(np.prod(np.ptp(self.places, axis=0)))
+        self.volume = _volume(np.ptp(self.places, axis=0))
         self.smallest = min(each.sigma for each in structures) / 2
         """no cluster is smaller: repeated points are none"""
         self.stream = stream
@@ -252,7 +252,7 @@ def _entropy(P: Floats) -> float:
 def _density(structure: Structure, X: Floats, stream: Stream) -> Floats:
     """(n,) the density of the points of a structure at X, with the noise that describes X best."""
     family = structure.family
-    volume = np.prod(np.ptp(_places(family, X), axis=0))
+    volume = _volume(np.ptp(_places(family, X), axis=0))
     densities = [
         _density_with(structure, share * structure.half_width, X, stream) for share in _NOISE
     ]
@@ -285,5 +285,10 @@ def _density_with(structure: Structure, sigma: float, X: Floats, stream: Stream)
     measured = shape(uniform)
     if np.sum(measured > 0) < _ENOUGH:
         return density
-    volume = float(np.prod((high - low) / units))
+    volume = _volume((high - low) / units)
     return np.asarray(shape(X) / (volume * measured.mean()))
+
+
+def _volume(sides: Floats) -> float:
+    """The volume of a box in the directions in which it has an extent."""
+    return float(np.prod(sides[sides > 0]))

@@ -243,6 +243,21 @@ def target_of(family: ModelFamily) -> int | None:
     return layout.target if layout.kind == "table" else None
 
 
+def predicted_target(structures: Sequence[Structure], X: Floats) -> tuple[int, Floats] | None:
+    """The target column of a table, and its value (n,) at the rows of X as the structure nearest to
+    each predicts it; None without structures, or if they do not all predict one column."""
+    targets = {target_of(each.family) for each in structures}
+    known = all(hasattr(each.family, "predicted") for each in structures)
+    if len(targets) != 1 or None in targets or not known:
+        return None
+    nearest = np.argmin(relative_distances(X, list(structures)), axis=1)
+    predicted = np.empty(len(X))
+    for k, each in enumerate(structures):
+        family: Any = each.family
+        predicted[nearest == k] = family.predicted(X[nearest == k], each.params)
+    return (targets.pop() or 0) % X.shape[1], predicted
+
+
 def _robust_law(family: Any, X: Floats, spread: float) -> tuple[Floats, float] | None:
     """Least squares, from all rows and from the minimal sample with the least median of residuals,
     which must be much better: of few rows, some sample is near half by chance."""

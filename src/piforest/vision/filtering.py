@@ -236,8 +236,12 @@ def propose_match_family(X: Floats, stream: Stream) -> Proposals:
         If the matches are too few for one of the families.
     """
     families = [get_family(name) for name in match_families() if name not in CALIBRATED]
-    # The first that does not fit says how many matches are needed.
-    families.sort(key=lambda each: -each.sample_size(4))
+    least = max(each.sample_size(4) for each in families)
+    if len(X) < least:
+        raise ValueError(
+            f"a comparison of families needs at least {least} matches, got {len(X)}. Find more "
+            "matches, or name a family, such as family='similarity' (--family similarity)."
+        )
     return propose(X, None, stream.child("proposals"), families=families)
 
 

@@ -191,7 +191,10 @@ def test_a_thinned_scan_is_fitted_and_all_of_it_is_scored(scan, scene, tmp_path,
     detector = PreferenceIsolationForest("plane", random_state=0).fit(X[rows])
     assert np.array_equal(scores, detector.anomaly_score(X))
     assert roc_auc_score(scene.target == 0, scores) > 0.9
-    for size, said in (("1e-12", "--voxel: size must be at least"), ("100", "")):
+    for size, said in (
+        ("1e-12", "--voxel: size must be at least"),
+        ("100", "--voxel 100 leaves 1 of"),
+    ):
         code, _, err = run(capsys, scan, "--voxel", size)
         assert code == 1
         assert said in err

@@ -103,7 +103,7 @@ def test_a_constant_target_does_not_make_another_column_the_target(tmp_path, cap
     path = put(tmp_path / "a.csv", {"a": SIZE, "b": PRICE, "c": [1.0] * N})
     code, _, err = run(capsys, "detect", path, *LAW)
     assert code == 1
-    assert "the target, column -1 of X, is constant, so that there is no law to find" in err
+    assert "the target, column 'c' of X, is constant, so that there is no law to find" in err
 
 
 def test_dates_are_numbers_when_asked(table, tmp_path, capsys):
@@ -193,3 +193,60 @@ def test_missing_values_are_an_error_or_skipped(tmp_path, capsys):
     code, printed, _ = run(capsys, "detect", path, *LAW, "--missing", "skip", "--json")
     assert code == 0
     assert (json.loads(printed)["skipped_rows"], json.loads(printed)["points"]) == (2, N - 2)
+
+
+@pytest.mark.slow
+def test_the_target_is_among_the_columns_that_are_shown(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    columns = {f"f{k}": rng.normal(size=N) for k in range(9)}
+    columns["last"] = sum(columns.values()) + rng.normal(0, 0.1, N)
+    path, page = put(tmp_path / "wide.csv", columns), tmp_path / "page.html"
+    code, out, _ = run(capsys, "detect", path, *LAW, "--report", page, "--json")
+    assert code == 0
+    shown = list(json.loads(out)["most_anomalous"][0]["values"])
+    assert shown == [*(f"f{k}" for k in range(7)), "last"]
+    text = page.read_text()
+    head = text[text.rindex('<thead><tr><th scope="col">Row') :].split("</thead>")[0]
+    assert [name in head for name in ("f0", "f1", "f2", "f3", "last")] == [True] * 3 + [False, True]
+
+
+def test_amounts_with_a_sign_are_left_out_aloud(tmp_path, capsys):
+    codes = [f"A{k}" for k in range(N)]
+    for cells in (
+        [f"${each}" for each in PRICE], [f"{each} %" for each in PRICE],
+        [f"{each:,.2f} EUR" for each in PRICE], [f"-{each}€" for each in PRICE],
+    ):  # fmt: skip
+        quoted = [f'"{cell}"' for cell in cells]
+        path = put(tmp_path / "a.csv", {"code": codes, "size": SIZE, "y": PRICE, "price": quoted})
+        code, _, err = run(capsys, "detect", path, *LAW)
+        assert code == 0
+        assert f"column 'price' is left out as text: its cells, such as {cells[0]!r}, are" in err
+        assert "'code'" not in err
+
+
+def test_a_table_of_dates_and_values_names_the_dates(tmp_path, capsys):
+    days = [f"{1 + k % 28:02d}.{1 + k // 28:02d}.2024" for k in range(N)]
+    path = put(tmp_path / "a.csv", {"day": days, "value": PRICE})
+    for command in ("detect", "suggest"):
+        code, _, err = run(capsys, command, path)
+        assert code == 1
+        assert "a.csv has one column of numbers, value, and structures need two." in err
+        assert "The dates in day were left out: --dates days takes them as numbers" in err
+    code, _, err = run(capsys, "suggest", put(tmp_path / "b.csv", {"value": PRICE}))
+    assert code == 1
+    assert "structures need two. Add a column, or select others with --columns." in err
+    code, out, _ = run(capsys, "detect", tmp_path / "a.csv", *LAW, "--dates", "days", "--json")
+    assert code == 0
+    assert json.loads(out)["columns"] == ["day", "value"]
+
+
+@pytest.mark.slow
+def test_marks_and_missing_values_of_a_file_are_options(tmp_path, capsys):
+    grouped = [f'"{1000 * each:,.0f}"' if k else "?" for k, each in enumerate(PRICE)]
+    path = put(tmp_path / "a.csv", {"size": SIZE, "price": grouped})
+    options = ["--thousands", ",", "--na-values=?,-", "--missing", "skip"]
+    code, out, _ = run(capsys, "detect", path, *LAW, *options, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert (found["points"], found["skipped_rows"]) == (N - 1, 1)
+    assert max(row["values"]["price"] for row in found["most_anomalous"]) > 1000

@@ -34,7 +34,7 @@ CASES = {
     "an empty file": ("", [], "is empty"),
     "a header alone": ("x,y\n", [], "no rows"),
     "text among numbers": ("x,y\n1,2\n3,abc\n4,5\n", [], r"row 2 of column 'y' is 'abc', not a"),
-    "one row": ("x,y\n1,2\n", [], "1 row without missing numbers, at least 2 are needed"),
+    "one row": ("x,y\n1,2\n", [], "points.csv has 1 row, at least 2 are needed"),
     "the same point": ("x,y\n" + "1,1\n" * 6, [], "all 6 points are identical"),
     "no such column": ("x,y\n1,2\n3,4\n", ["--columns", "x,z"], "no column 'z'"),
     "too few points": ("x,y\n1,2\n3,4\n", ["--family", "circle"], "at least 3 points, got 2"),

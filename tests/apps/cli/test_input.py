@@ -101,7 +101,7 @@ def test_decimal_commas_are_read_between_spaces(header, tmp_path):
     ("text", "cell"),
     [
         ("1,604 0,2595,a\n2,8415 -0,4819,b\n", "604 0"),
-        ("1;1.234,5;a;2\n2;5.678,25;b;3\n", "1.234,5"),
+        ("1;1.2,3.4;a;2\n2;5.6,2.5;b;3\n", "1.2,3.4"),
     ],
 )
 def test_numbers_split_by_a_wrong_delimiter_are_not_ignored(text, cell, tmp_path, capsys):
@@ -109,7 +109,7 @@ def test_numbers_split_by_a_wrong_delimiter_are_not_ignored(text, cell, tmp_path
     path.write_text(text)
     code, _, err = run(capsys, "detect", path, *QUICK, "--no-header")
     assert code == 1
-    assert f"row 1 of column 'x1' is '{cell}', not a number. Give the format of the file" in err
+    assert f"of column 'x1' is '{cell}', not a number. Give the format of the file" in err
     assert "--columns" in err
     assert err.count("\n") == 1
 
@@ -265,3 +265,21 @@ def test_one_skipped_row_is_in_the_singular(tmp_path, capsys):
     path = put(tmp_path / "a.csv", {"x": [*X[:, 0], ""], "y": [*X[:, 1], 1]})
     _, printed, _ = run(capsys, "detect", path, *QUICK, "--missing", "skip")
     assert "; 1 row lacks a number\n" in printed
+
+
+def test_an_array_whose_columns_are_the_points_looks_transposed(tmp_path, capsys):
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(4, 500)))
+    for command in ("detect", "suggest", "cloud", "matches"):
+        code, _, err = run(capsys, command, tmp_path / "a.npy")
+        assert code == 1
+        assert "a.npy has 4 rows and 500 columns: this looks transposed, since each point" in err
+    np.save(tmp_path / "b.npy", np.random.default_rng(0).normal(size=(30, 150)))
+    code, _, err = run(capsys, "suggest", tmp_path / "b.npy", "--candidates", "line")
+    assert "transposed" not in err
+
+
+def test_a_threshold_is_a_score(points, capsys):
+    code, _, err = run(capsys, "detect", points, *QUICK, "--threshold", "2")
+    assert code == 2
+    assert "'2' must be above 0 and at most 1, as scores are" in err
+    assert run(capsys, "detect", points, *QUICK, "--threshold", "1", "--quiet")[0] == 0

@@ -160,7 +160,7 @@ def unnamed(folder, tmp_path):
     [
         (blank, "there are no matches between a.png and blank.png"),
         (no_image, "text.png is not an image that OpenCV can read"),
-        (too_few, "family 'fundamental' needs at least 8 matches, got 2"),
+        (too_few, "a comparison of families needs at least 8 matches, got 2. Find more"),
         (unnamed, "must have the columns x1, y1, x2, y2"),
         (lambda f, t: [f / "a.png", f / "c.png"], "there is no file"),
         (lambda f, t: [f / "a.png", f / "b.png", "--family", "line"], "does not take matches"),

@@ -54,7 +54,7 @@ def test_options_without_a_family_are_a_usage_error(lines, capsys):
 
 @pytest.mark.slow
 def test_detect_says_nothing_is_there_if_no_family_explains_the_rows(tmp_path, capsys):
-    """The levels of the last column would otherwise be laws; columns have their names."""
+    """The levels of the last column are no laws; columns have their names."""
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.normal(size=(200, 3)), rng.integers(0, 2, 200)])
     path = tmp_path / "codes.csv"
@@ -78,3 +78,17 @@ def test_warnings_name_the_columns(lines, tmp_path, capsys):
     _, _, err = run(capsys, "detect", path, "--family", "line", "--no-scale-columns")
     assert "x varies" in err
     assert "times as much as y" in err
+
+
+@pytest.mark.slow
+def test_suggest_names_what_it_leaves_out_and_takes_groups(tmp_path, capsys):
+    path = put_lines(tmp_path / "lines.csv", *line_scene())
+    code, out, _ = run(capsys, "suggest", path, "--candidates", "line")
+    assert code == 0
+    assert "left out    id (text), note (text)" in out
+    code, out, _ = run(capsys, "suggest", path, "--candidates", "line", "--groups", "note")
+    assert code == 0
+    assert "left out    id (text), note (groups)" in out
+    code, _, err = run(capsys, "suggest", path, "--groups", "shop")
+    assert code == 1
+    assert "has no column 'shop'" in err

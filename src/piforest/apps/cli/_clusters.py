@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
 _WIDE = 30
 _LOGGING_OF_WORKERS = "distributed.nanny.pre-spawn-environ.DASK_DISTRIBUTED__LOGGING__DISTRIBUTED"
-_TEXT_OPTIONS = ("delimiter", "header", "decimal", "array", "sheet", "sql", "dates")
+_TEXT_OPTIONS = (
+    "delimiter",
+    "header",
+    "decimal",
+    "thousands",
+    "na_values",
+    "array",
+    "sheet",
+    "sql",
+    "dates",
+)
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +85,9 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("--dask needs --out, the folder for the scored files.")
     for name in _TEXT_OPTIONS:
         if getattr(args, name) is not None:
-            raise ValueError(f"--dask takes Parquet files, which have no --{name}; omit it.")
+            raise ValueError(
+                f"--dask takes Parquet files, which have no --{name.replace('_', '-')}; omit it."
+            )
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ._options import (
     count,
     file,
     names,
-    positive,
+    score,
     share,
 )
 from ._output import Output
@@ -73,7 +73,7 @@ def add_detector(
         "ones, at most",
     )  # fmt: skip
     group.add_argument(
-        "--threshold", type=positive, metavar="SCORE",
+        "--threshold", type=score, metavar="SCORE",
         help="flag the rows that score above this, in place of a share",
     )  # fmt: skip
     group.add_argument(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._progress import report_progress
+from ..._validation import warn_user
 from ._options import names
 from ._output import Output
 
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
 
 
 # Options of formats.
-_READING = ("delimiter", "header", "decimal", "array", "sheet", "sql")
+_READING = ("delimiter", "header", "decimal", "thousands", "na_values", "array", "sheet", "sql")
 # Columns that are named at most.
 _NAMED = 10
+# An amount of money or a percentage; codes of letters and digits, such as A12, are none.
+_SIGN = r"(?:[^\w\s.,+\-/:;()]|\b[A-Z]{3}\b)"
+_AMOUNT = re.compile(rf"[+-]?(?:{_SIGN}\s*[+-]?\d[\d.,' ]*|\d[\d.,' ]*{_SIGN})")
+_NEARLY_ALL = 0.9
 # Cells that are examined to see whether a column of text was meant to hold numbers.
 _EXAMINED = 1000
 
@@ -104,6 +109,16 @@ def add_table(parser: argparse.ArgumentParser, what: str) -> None:
         "--decimal", choices=(".", ","), metavar="MARK",
         help="decimal mark of a text file (default: detected)",
     )  # fmt: skip
+    group.add_argument(
+        "--thousands", metavar="MARK",
+        help="mark between groups of three digits in a text file, 'space' for a space (default: "
+        "detected where a number has this and a decimal mark)",
+    )  # fmt: skip
+    group.add_argument(
+        "--na-values", metavar="TEXTS",
+        help="cells of a text file that lack a number, separated by commas, such as "
+        "--na-values=-,? (default: empty cells, NA, nan, null and the like)",
+    )  # fmt: skip
     group.add_argument("--array", metavar="NAME", help="name of the array in a .npz or .mat file")
     group.add_argument("--sheet", metavar="NAME", help="name of the sheet in an Excel file")
     group.add_argument(
@@ -121,10 +136,13 @@ def add_table(parser: argparse.ArgumentParser, what: str) -> None:
     )  # fmt: skip
 
 
-def add_groups(parser: argparse.ArgumentParser) -> None:
+def add_groups(parser: argparse.ArgumentParser, what: str = "") -> None:
+    """what: the help, where models are not drawn within groups."""
     parser.add_argument(
         "--groups", metavar="COLUMN",
-        help="draw samples within the groups of rows that have the same value in this column",
+        help=what
+        or "draw the samples that models are fitted to within groups of rows, those with the same "
+        "value in this column; the column itself is left out",
     )  # fmt: skip
 
 
@@ -145,11 +163,16 @@ def read_points(
     to_fit: check that there are enough points to fit the families; prepare: adds columns to the
     table, and names those of the points.
     """
+    from ..._columns import naming_columns
     from ..._validation import check_family_fits
+    from ...families.scaled import without_constants
     from ...io.tables import left_out, pick_columns, read_table
+    from ...io.tables.table import check_orientation
 
     report_progress("reading")
     whole = read_table(args.file, **read_options(args))
+    if columns is None:
+        check_orientation(whole)
     told = columns is not None
     if prepare is not None:
         whole, columns = prepare(whole)
@@ -166,11 +189,13 @@ def read_points(
         table.check_complete(picked)
     least = 2 if to_fit else 1
     if scored.sum() < least:
-        has = f"{int(scored.sum())} row{'' if scored.sum() == 1 else 's'} without missing numbers"
-        raise ValueError(f"{table.source} has {has}, at least {least} are needed.")
+        rows = f"{int(scored.sum())} row{'' if scored.sum() == 1 else 's'}"
+        complete = " in which no number is missing" if len(scored) > scored.sum() else ""
+        raise ValueError(f"{table.source} has {rows}{complete}, at least {least} are needed.")
     X = table.numbers(picked)[scored]
-    for each in families if to_fit else ():
-        check_family_fits(each, X)
+    with naming_columns(picked):
+        for each in families if to_fit else ():
+            check_family_fits(without_constants(each, X), X)
     # The format of a scan defines which columns are its points.
     reasons = None if told or picked == list(table.points) else left_out(table, picked)
     if reasons and groups is not None:
@@ -246,7 +271,8 @@ def check_text_columns(table: Table) -> None:
         cells = [cell for cell in column[:_EXAMINED].tolist() if str(cell).strip()]
         if not cells:
             continue
-        if 2 * sum(_is_number(cell, table.decimal) for cell in cells) >= len(cells):
+        _warn_of_units(table, name, cells)
+        if 2 * sum(_is_number(cell, table.marks) for cell in cells) >= len(cells):
             way_out = "Correct it"
         elif 2 * sum(map(_are_numbers, cells)) >= len(cells):
             way_out = "Give the format of the file (--delimiter, --decimal)"
@@ -258,11 +284,21 @@ def check_text_columns(table: Table) -> None:
             raise ValueError(f"{error} {way_out}, or select the columns with --columns.") from None
 
 
-def _is_number(cell: Any, decimal: str = ".") -> bool:
+def _warn_of_units(table: Table, name: str, cells: list[Any]) -> None:
+    """Warn that a column is left out that holds amounts of money or percentages."""
+    share = sum(_AMOUNT.fullmatch(str(cell).strip()) is not None for cell in cells) / len(cells)
+    if share >= _NEARLY_ALL:
+        warn_user(
+            f"{table.source}: column {name!r} is left out as text: its cells, such as "
+            f"{str(cells[0]).strip()!r}, are numbers with a sign. Remove it to use the column."
+        )
+
+
+def _is_number(cell: Any, marks: Any = None) -> bool:
     from ...io.tables.table import number
 
     try:
-        number(cell, decimal)
+        number(cell, *([] if marks is None else [marks]))
     except (ValueError, TypeError):
         return False
     return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,11 @@ def auto_or_share(text: str) -> str | float:
 def share(text: str) -> float:
     """A number between 0 and 1."""
     return _between(text, 1, "between 0 and 1")
+
+
+def score(text: str) -> float:
+    """An anomaly score, above 0 and at most 1."""
+    return _between(text, math.nextafter(1, 2), "above 0 and at most 1, as scores are")
 
 
 def _between(text: str, end: float, rule: str) -> float:

@@ -23,8 +23,8 @@ class _Projection(NamedTuple):
     """(n, 2) or (n, 3): points; (n, 4) or (n, 6): lines"""
     labels: list[str]
     """of the axes"""
-    columns: tuple[int, int] | None
-    """two columns that stand for all, if not all can be drawn"""
+    columns: tuple[int, int] | tuple[()] | None
+    """two columns that stand for all, if not all can be drawn; none of a predicted target"""
 
 
 @contextmanager
@@ -122,12 +122,13 @@ def draw_explanation(
     from ... import plots
 
     shown = _projection(detector, X, list(names))
-    if shown.columns is not None:
+    if shown.columns:
         # The row is drawn in two of its columns, not in principal components.
         shown = shown._replace(labels=[names[k] for k in shown.columns])
     with pyplot_for(path) as (_, save):
+        columns = shown.columns or None
         ax = plots.plot_explanation(
-            detector, X, at, columns=shown.columns, labels=shown.labels, row_name=f"row {row}"
+            detector, X, at, columns=columns, labels=shown.labels, row_name=f"row {row}"
         )
         _orient(ax, shown)
         save(ax.figure)
@@ -135,7 +136,10 @@ def draw_explanation(
 
 def _projection(detector: PreferenceIsolationForest, X: Floats, names: list[str]) -> _Projection:
     """What can be drawn of rows, by the row layout of their family."""
+    import numpy as np
+
     from ...families import layout_of
+    from ...structures.laws import predicted_target
 
     layout = layout_of(detector.models_[0].family)
     d = X.shape[1]
@@ -145,6 +149,11 @@ def _projection(detector: PreferenceIsolationForest, X: Floats, names: list[str]
         return _Projection(X[:, :3], names[:3], None)
     if layout.kind in ("matches", "segments") and d in (4, 6):
         return _Projection(X, ["x", "y", "z"][: d // 2], None)
+    law = predicted_target(detector.structures_, X)
+    if law is not None:
+        target, predicted = law
+        labels = [f"predicted {names[target]}", names[target]]
+        return _Projection(np.column_stack([predicted, X[:, target]]), labels, ())
     if layout.target is not None:
         target = layout.target % d
         feature = 0 if target else 1

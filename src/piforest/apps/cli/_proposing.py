@@ -33,9 +33,30 @@ def propose_for(
     report_progress("comparing families")
     rows = points.X if points.fitted is None else points.X[points.fitted]
     stream = Stream.from_random_state(seed).child("proposals")
+    if rows.shape[1] < 2:
+        raise ValueError(_too_few_columns(points))
     proposals = propose(rows, points.names, stream, families=candidates)
     families = [family for family, _ in resolve_families(proposals.family)]
     return points._replace(families=families), proposals
+
+
+def _too_few_columns(points: Points) -> str:
+    """Why one column has no structure, with the way out if a column of dates was left out."""
+    from ...io.tables.dates import is_date_column
+
+    name, source = points.names[0], points.table.source
+    dates = [each for each in points.left_out or {} if is_date_column(points.table, each)]
+    if dates:
+        return (
+            f"{source} has one column of numbers, {name}, and structures need two. The dates in "
+            f"{dates[0]} were left out: --dates days takes them as numbers, and `piforest series` "
+            "looks for anomalies in time."
+        )
+    others = f" Left out: {', '.join(points.left_out)}." if points.left_out else ""
+    return (
+        f"{source} has one column of numbers, {name}, and structures need two. Add a column, or "
+        f"select others with --columns.{others}"
+    )
 
 
 def propose_if_free(

@@ -19,6 +19,7 @@ from ._output import Output
 
 if TYPE_CHECKING:
     from ...io.tables import Table
+    from ...io.tables.table import Marks
     from ._detecting import Detection, DetectionTask
     from ._input import Points
 
@@ -161,27 +162,33 @@ def write_outputs(
         found.detector.save(args.model, feature_names=points.names)
     if written and not output.rows_on_stdout:
         output.say("\nwrote " + ", ".join(written.values()))
-    decimal = points.table.decimal
-    top = [_with_numbers(row, decimal) for row in found.summary["most_anomalous"]]
+    marks = points.table.marks
+    top = [_with_numbers(row, marks) for row in found.summary["most_anomalous"]]
     summary = {**about, **found.summary, "most_anomalous": top, "written": written}
     if args.rows:
-        summary["scored_rows"] = [_with_numbers(row, decimal) for row in found.rows()]
+        summary["scored_rows"] = [_with_numbers(row, marks) for row in found.rows()]
     output.result(summary)
 
 
-def _with_numbers(row: dict[str, Any], decimal: str) -> dict[str, Any]:
+def _with_numbers(row: dict[str, Any], marks: Marks) -> dict[str, Any]:
     """A row with numbers in place of texts of numbers."""
-    values = {name: _value(value, decimal) for name, value in row["values"].items()}
+    values = {name: _value(value, marks) for name, value in row["values"].items()}
     return {**row, "values": values}
 
 
-def _value(value: Any, decimal: str) -> Any:
-    text = value.strip().replace(decimal, ".") if isinstance(value, str) else ""
+def _value(value: Any, marks: Marks) -> Any:
+    from ...io.tables.table import number
+
+    text = value.strip() if isinstance(value, str) else ""
+    text = text.replace(marks.thousands, "").replace(marks.decimal, ".")
     # 007 is a name, not a number.
     if not re.fullmatch(r"[+-]?(0|[1-9]\d*|(?=\.\d))(\.\d*)?([eE][+-]?\d{1,3})?", text):
         return value
-    number = float(text)
-    return value if math.isinf(number) else int(text) if text.lstrip("+-").isdigit() else number
+    try:
+        found = number(value, marks)
+    except ValueError:  # groups that are no groups of three digits
+        return value
+    return value if math.isinf(found) else int(text) if text.lstrip("+-").isdigit() else found
 
 
 def _write_report(args: argparse.Namespace, points: Points, found: Detection, images: Any) -> None:

@@ -28,6 +28,8 @@ DESCRIPTION = (
     "scan has none. Without --family, planes, lines, spheres and cylinders are compared first, and "
     "the best is taken; with --local, it is planes."
 )
+# A comparison of families needs more points than the minimal sample of any surface.
+_FEWEST_CELLS = 10
 _LAS = (".las", ".laz")
 _POINTS, _NORMALS = ["x", "y", "z"], ["nx", "ny", "nz"]
 # Names of normals in files, in the order in which they are looked for.
@@ -158,6 +160,8 @@ def viewpoint_of(table: Table) -> list[float] | None:
 
 
 def _thinned(points: Points, size: float | None) -> Points:
+    import numpy as np
+
     from ..._validation import check_family_fits
     from ...clouds import voxel_sample
 
@@ -167,6 +171,13 @@ def _thinned(points: Points, size: float | None) -> Points:
         rows = voxel_sample(points.X[:, :3], size)
     except ValueError as error:
         raise ValueError(f"--voxel: {error}") from None
+    least = max([_FEWEST_CELLS, *(each.sample_size(points.X.shape[1]) for each in points.families)])
+    if len(rows) < least:
+        size_of_scan = float(np.ptp(points.X[:, :3], axis=0).max())
+        raise ValueError(
+            f"--voxel {size:g} leaves {len(rows)} of {len(points.X):,} points, and a fit needs at "
+            f"least {least}: the scan is {size_of_scan:.3g} wide. Give a smaller size."
+        )
     for each in points.families:
         check_family_fits(each, points.X[rows])
     return points._replace(fitted=rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ..._numbers import first_with
 from ._detecting import DetectionTask, add_detector, detect_and_write, families_from
 from ._input import Points, add_groups, add_table, missing_note, read_points
 from ._options import add_common, add_seed
@@ -66,5 +67,5 @@ def _shown(points: Points) -> dict[str, Any]:
     """The columns to show of a row: all, or those of the points if there are many."""
     names = points.table.names
     if len(names) > _SHOWN:
-        names = points.names[:_SHOWN]
+        names = first_with(points.names, _SHOWN, points.target)
     return {name: points.table.columns[name][points.scored] for name in names}

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._input import Points, add_table, read_points
+from ._input import Points, add_groups, add_table, read_points
 from ._options import add_printing, add_seed, names, picture
 from ._output import Output
 from ._plots import pyplot_for
@@ -34,6 +34,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--plot", "--draw", type=picture, metavar="FILE",
         help="a picture of what each family finds, .png, .svg or .pdf",
     )  # fmt: skip
+    add_groups(
+        parser,
+        "leave this column out, as `piforest detect --groups` does; families are compared without "
+        "groups",
+    )
     add_seed(parser)
     add_printing(parser)
 
@@ -48,6 +53,7 @@ def run(args: argparse.Namespace, output: Output) -> None:
     about = points.about()
     output.say(f"points      {len(points.X):,} in columns {', '.join(points.names)} of "
                f"{about['source']}")  # fmt: skip
+    points.print_columns(output)
     points, proposals = propose_for(points, args.seed, candidates)
     output.keep(args=args, points=points, proposals=proposals)
     say_proposals(output, proposals)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..cameras import Camera
 from ..tables import Table, check_columns, read_table, write_table
+from ..tables.table import check_orientation
 from . import MATCH, UNNAMED, Pair, PairMatches, Verdict
 
 
@@ -56,6 +57,7 @@ def named_matches(table: Table, columns: Sequence[str] | None = None) -> Table:
                 f"{', '.join(columns)}."
             )
         return replace(table, points=tuple(columns))
+    check_orientation(table)
     if set(MATCH) <= set(table.names):
         return replace(table, points=MATCH)
     if table.names[:4] == [f"x{k}" for k in range(4)]:

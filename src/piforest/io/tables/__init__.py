@@ -95,6 +95,8 @@ class ReadOptions(TypedDict, total=False):
     delimiter: str | None
     header: bool | None
     decimal: str | None
+    thousands: str | None
+    na_values: str | None
     array: str | None
     sheet: str | None
     sql: str | None
@@ -169,9 +171,10 @@ def read_table(
 ) -> Table:
     """The table of a file, or of standard input ("-": text).
 
-    columns: the columns to read; None reads all. options: delimiter, header and decimal of text
-    files, each detected if None; array, the name of the one to read from .npz and .mat files;
-    sheet, that of an Excel file; sql, a query, where path is the URL of a database.
+    columns: the columns to read; None reads all. options: delimiter, header, decimal and thousands
+    of text files, each detected if None; na_values, further cells that are missing, separated by
+    commas; array, the name of the one to read from .npz and .mat files; sheet, that of an Excel
+    file; sql, a query, where path is the URL of a database.
     """
     [table] = _blocks(path, None, columns, options)
     return table

@@ -128,7 +128,7 @@ class ToArrow:
         values: list[Any] = []
         for k, cell in enumerate(table.columns[field.name].tolist()):
             try:
-                values.append(typed(cell, kind, table.decimal))
+                values.append(typed(cell, kind, table.marks))
             except ValueError:
                 raise ValueError(
                     f"{table.source}: row {table.first_row + k} of column {field.name!r} is "

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .table import Table, number
+from .table import Marks, Table, number
 
 _WHOLE = re.compile(r"\s*[+-]?(0|[1-9]\d{0,17})\s*")
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
@@ -22,7 +22,7 @@ def kind_of_cells(table: Table, name: str) -> TextKind:
     texts = [cell for cell in cells if isinstance(cell, str)]
     if name not in table.numeric() or any(_LEADING_ZERO.match(cell) for cell in texts):
         return "text"
-    filled = (cell for cell in cells if number_or_none(cell, table.decimal) is not None)
+    filled = (cell for cell in cells if number_or_none(cell, table.marks) is not None)
     return "integer" if all(map(_is_whole, filled)) else "number"
 
 
@@ -32,11 +32,11 @@ def _is_whole(cell: Any) -> bool:
     return isinstance(cell, int) and abs(cell) < 10**18
 
 
-def typed(cell: Any, kind: TextKind, decimal: str) -> Any:
+def typed(cell: Any, kind: TextKind, marks: Marks) -> Any:
     """The value of a cell; ValueError where a number, or an integer, belongs."""
     if kind == "text":
         return None if cell is None else str(cell)
-    value = number_or_none(cell, decimal)
+    value = number_or_none(cell, marks)
     if kind == "number" or value is None:
         return value
     if not _is_whole(cell):
@@ -44,8 +44,8 @@ def typed(cell: Any, kind: TextKind, decimal: str) -> Any:
     return int(cell)
 
 
-def number_or_none(cell: Any, decimal: str) -> float | None:
-    value = number(cell, decimal)
+def number_or_none(cell: Any, marks: Marks) -> float | None:
+    value = number(cell, marks)
     return None if np.isnan(value) else value
 
 

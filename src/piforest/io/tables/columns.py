@@ -55,6 +55,7 @@ def pick_columns(
             )
         return picked
     numeric = [name for name in table.numeric() if name not in table.unnamed]
+    numeric = _with_flags(table, numeric, family)
     if needed is None and numeric and not set(table.points) & set(numeric):
         return _of_any_number(table, numeric, family, target)
     for some in (table.points, numeric, _usual(needed, numeric)):
@@ -119,6 +120,17 @@ def _swapped(rest: str, one: str, other: str) -> str | None:
     return "".join([*parts[: at[0]], other, *parts[at[0] + 1 :]]) if len(at) == 1 else None
 
 
+def _with_flags(table: Table, numeric: list[str], family: Families | int) -> list[str]:
+    """The columns and, for laws of a table, those of True and False before the last one: these are
+    no coordinates, and no target, which another column would lose its place to."""
+    if isinstance(family, int) or not all(hasattr(each, "target") for each in _as_list(family)):
+        return numeric
+    last = table.names.index(numeric[-1]) if numeric else 0
+    flags = {name for name in table.names[:last] if name not in numeric and table.is_flag(name)}
+    flags -= table.unnamed
+    return [name for name in table.names if name in flags or name in numeric]
+
+
 def _check_target(table: Table, target: str, names: Sequence[str] | None) -> None:
     table.check_names([target])
     table.check_numbers(target)
@@ -165,8 +177,8 @@ def _reason(table: Table, name: str, numeric: bool, picked: Sequence[str]) -> st
     if is_date_column(table, name):
         return "dates; --dates days takes them as numbers"
     if not numeric:
-        if column.dtype.kind == "b":
-            return "true or false"
+        if table.is_flag(name):
+            return "true or false; --columns takes it as 1 and 0"
         if column.dtype.kind in "OUS":
             return "text" if _has_text(column) else "empty"
         return "no numbers"

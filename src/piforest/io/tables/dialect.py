@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import sniff
-from .table import first_repeated
+from .table import MISSING, Marks, first_repeated
 
 # A first line that gives Excel the delimiter.
 _SEPARATOR = re.compile(r"sep=(.)\s*", re.IGNORECASE)
@@ -42,6 +42,7 @@ class Sniffed:
     decimal: str
     n_above: int
     """lines before the table"""
+    thousands: str = ""
 
 
 def default_dialect(suffix: str) -> Dialect:
@@ -57,8 +58,13 @@ def sniff_dialect(
     delimiter: str | None,
     header: bool | None,
     decimal: str | None,
+    thousands: str | None = None,
+    no_value: frozenset[str] = frozenset(),
 ) -> Sniffed:
-    """Detect the dialect from the first lines; given values of the last three are not detected."""
+    """Detect the dialect from the first lines; given values are not detected.
+
+    no_value: cells that are missing, beside the usual ones.
+    """
     start = _count_above(lines)
     above, body = lines[:start], lines[start:]
     if not body:
@@ -69,10 +75,14 @@ def sniff_dialect(
     first = sniff.sample(body, delimiter)
     if not first:
         raise ValueError(f"{source}: its first row cannot be read; is a closing quote missing?")
+    if decimal is None and thousands in (".", ","):
+        decimal = "," if thousands == "." else "."
     decimal = decimal or sniff.find_decimal(first, delimiter, source)
-    marked = None if header else _marked_names(above, first[0], delimiter, decimal)
+    thousands = sniff.find_thousands(first, decimal) if thousands is None else thousands
+    marks = Marks(decimal, thousands, MISSING | no_value)
+    marked = None if header else _marked_names(above, first[0], delimiter, marks)
     if header is None:
-        header = marked is None and sniff.find_header(first, decimal, source)
+        header = marked is None and sniff.find_header(first, marks, source)
     header_cells = first[0] if header else marked
     if marked is not None:
         above = above[:-1]
@@ -86,7 +96,7 @@ def sniff_dialect(
         None if header_cells is None else dict(zip(names, header_cells)),
         bom,
     )
-    return Sniffed(dialect, names, unnamed, header, decimal, start)
+    return Sniffed(dialect, names, unnamed, header, decimal, start, thousands)
 
 
 def _count_above(lines: list[str]) -> int:
@@ -107,12 +117,12 @@ def _character(delimiter: str | None) -> str | None:
 
 
 def _marked_names(
-    above: list[str], first: list[str], delimiter: str, decimal: str
+    above: list[str], first: list[str], delimiter: str, marks: Marks
 ) -> list[str] | None:
     """Names in a comment directly above rows of numbers, if there is one for each column."""
     if not above or not above[-1].lstrip().startswith("#"):
         return None
-    if not all(sniff.is_number(cell, decimal) for cell in first):
+    if not all(sniff.is_number(cell, marks) for cell in first):
         return None
     text = above[-1].strip().lstrip("#").strip()
     names = [name for row in sniff.sample([text], delimiter) for name in row]

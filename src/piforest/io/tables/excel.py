@@ -17,7 +17,7 @@ from ._extras import needed
 from .cells import TextKind, kind_of_cells, typed
 from .dialect import column_names
 from .objects import column_of
-from .table import Table, block_rows, check_width
+from .table import Marks, Table, block_rows, check_width
 
 # Limits of Excel: rows of a sheet, characters of a cell, integers that a number holds.
 _ROWS, _LETTERS, _INTEGER = 2**20, 32_767, 2**53
@@ -181,7 +181,7 @@ class writer:
     def _values(self, table: Table, name: str) -> list[Any]:
         column = table.columns[name]
         if name in self.kinds:
-            return [self._typed(cell, name, table.decimal) for cell in column.tolist()]
+            return [self._typed(cell, name, table.marks) for cell in column.tolist()]
         if column.dtype.kind == "M":
             return [self._date(cell, name) for cell in column.astype("M8[us]").tolist()]
         values = column.tolist() if column.dtype.itemsize == 8 else [
@@ -190,9 +190,9 @@ class writer:
         ]  # fmt: skip
         return [self._number(value, name) for value in values]
 
-    def _typed(self, cell: Any, name: str, decimal: str) -> Any:
+    def _typed(self, cell: Any, name: str, marks: Marks) -> Any:
         try:
-            value = typed(cell, self.kinds[name], decimal)
+            value = typed(cell, self.kinds[name], marks)
         except ValueError:  # text among the numbers of a later block
             value = cell
         return self._text(value, name) if isinstance(value, str) else self._number(value, name)

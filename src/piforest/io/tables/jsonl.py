@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .cells import kind_of_cells, typed
 from .lines import open_lines, source_name
-from .table import Table, block_rows, check_width
+from .table import Marks, Table, block_rows, check_width
 
 # Rows whose keys are the columns.
 _KEYS_FROM = 1000
@@ -149,7 +149,7 @@ class writer:
     def _values(self, table: Table, name: str) -> list[Any]:
         column = table.columns[name]
         if name in self.kinds:
-            return [self._value(cell, name, table.decimal) for cell in column.tolist()]
+            return [self._value(cell, name, table.marks) for cell in column.tolist()]
         if column.dtype.kind in "Mm":
             return [None if np.isnat(cell) else str(cell) for cell in column]
         # A float of 32 bits has fewer digits than the same number in 64.
@@ -159,11 +159,11 @@ class writer:
             values = column.tolist()
         return [None if value != value else value for value in values]
 
-    def _value(self, cell: Any, name: str, decimal: str) -> Any:
+    def _value(self, cell: Any, name: str, marks: Marks) -> Any:
         if not isinstance(cell, str):
             return None if isinstance(cell, float) and cell != cell else cell
         try:
-            return typed(cell, self.kinds[name], decimal)
+            return typed(cell, self.kinds[name], marks)
         except ValueError:  # text among the numbers of a later block
             return cell
 

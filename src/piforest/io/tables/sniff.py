@@ -7,12 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from .table import MISSING, number
+from .table import Marks, number
 
 # A space means any white space, without quotes.
 SPACE = " "
 _DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", SPACE: "a space"}
+_POINT = Marks()
+_GROUPS_AND_COMMA = re.compile(r"\s*[+-]?\d{1,3}(\.\d{3})+,\d+\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 
 
@@ -74,16 +76,28 @@ def _share_of_numbers(rows: list[list[str]]) -> float:
     """The share of columns that are all numbers below the first row, which may be a header."""
     columns = list(zip(*(rows[1:] or rows)))
     numeric = sum(
-        all(is_number(cell) or _DECIMAL_COMMA.fullmatch(cell) for cell in column)
+        all(
+            is_number(cell) or _DECIMAL_COMMA.fullmatch(cell) or _GROUPS_AND_COMMA.fullmatch(cell)
+            for cell in column
+        )
         for column in columns
     )
     return numeric / len(columns)
+
+
+def find_thousands(rows: list[list[str]], decimal: str) -> str:
+    """The mark between groups of digits, if a number has both this and the decimal mark."""
+    mark = "," if decimal == "." else "."
+    both = re.compile(rf"\s*[+-]?\d{{1,3}}([{mark}]\d{{3}})+[{decimal}]\d+\s*")
+    return mark if any(both.fullmatch(cell) for row in rows for cell in row) else ""
 
 
 def find_decimal(rows: list[list[str]], delimiter: str, source: str) -> str:
     """A comma, if it is not the delimiter and all numbers with decimals have one. In a table of
     one column it is more likely the delimiter."""
     cells = [cell for row in rows for cell in row]
+    if any(_GROUPS_AND_COMMA.fullmatch(cell) for cell in cells):
+        return ","
     commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
     points = any("." in cell and is_number(cell) for cell in cells)
     if delimiter == "," or points or not commas or len(rows[0]) == 1:
@@ -91,23 +105,23 @@ def find_decimal(rows: list[list[str]], delimiter: str, source: str) -> str:
     if all(re.fullmatch(r"[1-9]\d{0,2},\d{3}", cell.strip().lstrip("+-")) for cell in commas):
         raise ValueError(
             f"{source}: {commas[0]!r} may have decimals or a thousands separator. Give decimal=',' "
-            "(--decimal) for decimals; remove thousands separators."
+            "(--decimal) for decimals, or thousands=',' (--thousands)."
         )
     return ","
 
 
-def find_header(rows: list[list[str]], decimal: str, source: str) -> bool:
+def find_header(rows: list[list[str]], marks: Marks, source: str) -> bool:
     """Whether the first row has the names."""
     first, below = rows[0], rows[1:]
     if len(first) > 1 and first == ["", *(str(k) for k in range(len(first) - 1))]:
         return True  # an index and numbered columns, as pandas writes them
-    text = [not is_number(cell, decimal) for cell in first]
+    text = [not is_number(cell, marks) for cell in first]
     if not any(text):
         return False
-    filled = [cell.strip().lower() not in MISSING for cell in first]
+    filled = [cell.strip().lower() not in marks.missing for cell in first]
     if all(text[k] or not filled[k] for k in range(len(first))):
         return True
-    if any(text[k] and k < len(row) and is_number(row[k], decimal) and row[k].strip()
+    if any(text[k] and k < len(row) and is_number(row[k], marks) and row[k].strip()
            for row in below for k in range(len(first))):  # fmt: skip
         return True
     raise ValueError(
@@ -116,10 +130,10 @@ def find_header(rows: list[list[str]], decimal: str, source: str) -> bool:
     )
 
 
-def is_number(cell: str, decimal: str = ".") -> bool:
+def is_number(cell: str, marks: Marks = _POINT) -> bool:
     """Whether a cell is a number or a missing value."""
     try:
-        number(cell, decimal)
+        number(cell, marks)
     except ValueError:
         return False
     return True

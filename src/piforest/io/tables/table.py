@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...protocols import Bools, Floats
 
+# How text says yes and no, in lower case.
+_TRUTH = {"true": 1.0, "false": 0.0}
 # Missing cells of a text file in lower case, as in pandas.
 MISSING = frozenset(("", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none"))
+# Decimal marks with the marks between groups of digits that go along with them.
+_BOTH_MARKS = ((".", ","), (",", "."))
 # Blocks of wide tables have fewer rows than requested: at most this many cells.
 _MOST_CELLS = 100_000
+# Points of at most so many coordinates lie in the columns of a table with as many rows.
+_FEW_ROWS, _MANY_COLUMNS = 8, 100
 # Each column is an array; reading more of them would take minutes.
 _MOST_COLUMNS = 100_000
+
+
+class Marks(NamedTuple):
+    """How numbers are written in text."""
+
+    decimal: str = "."
+    thousands: str = ""
+    missing: frozenset[str] = MISSING
+    """cells without a number, in lower case"""
+
+
+_POINT = Marks()
 
 
 def check_width(source: str, columns: int) -> None:
@@ -25,6 +45,16 @@ def check_width(source: str, columns: int) -> None:
         raise ValueError(
             f"{source} has {columns} columns, and a table at most {_MOST_COLUMNS}; is it cut at "
             "the right places (--delimiter), or is each point a row?"
+        )
+
+
+def check_orientation(table: Table) -> None:
+    """Raise if a table has few long rows, as one whose columns are the points."""
+    n, d = len(table), len(table.names)
+    if n <= _FEW_ROWS and d >= _MANY_COLUMNS:
+        raise ValueError(
+            f"{table.source} has {n} rows and {d:,} columns: this looks transposed, since each "
+            "point is a row. Save the transposed array: A.T in NumPy, A.' in MATLAB."
         )
 
 
@@ -115,6 +145,10 @@ class Table:
     """columns without a name in the file, usually an index; never chosen automatically"""
     decimal: str = "."
     """the decimal mark of numbers in text"""
+    thousands: str = ""
+    """the mark between groups of three digits in text; none if empty"""
+    no_value: frozenset[str] = frozenset()
+    """cells of text in lower case that are missing, beside the usual ones"""
     _parsed: dict[str, Floats] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -131,9 +165,24 @@ class Table:
         """(n,) the numbers of the rows, as the user counts them: from 1, without the header."""
         return np.arange(self.first_row, self.first_row + len(self))
 
+    @property
+    def marks(self) -> Marks:
+        """How numbers are written in text."""
+        return Marks(self.decimal, self.thousands, MISSING | self.no_value)
+
     def numeric(self) -> list[str]:
         """The names of the columns that hold only numbers, at least one of them."""
         return [name for name in self.names if self._is_numeric(name)]
+
+    def is_flag(self, name: str) -> bool:
+        """Whether a column holds True and False, whose numbers are 1 and 0."""
+        column = self.columns[name]
+        if column.dtype.kind not in "OUS":
+            return column.dtype.kind == "b"
+        cells = column.tolist()
+        first = next((cell for cell in cells if cell is not None and str(cell).strip()), None)
+        looks_so = str(first).strip().lower() in _TRUTH
+        return looks_so and truth_values(cells, self.marks.missing) is not None
 
     def numbers(self, names: Sequence[str] | None = None) -> Floats:
         """(n, d) the named columns (all, if None) as float64; nan where missing."""
@@ -214,9 +263,12 @@ class Table:
         if kind not in "OUS":
             return False
         try:
-            return not np.isnan(self._numbers(name)).all()
+            values = self._numbers(name)
         except ValueError:
             return False
+        filled = values[~np.isnan(values)]
+        may_be_flag = len(filled) > 0 and bool(np.isin(filled, (0, 1)).all())
+        return len(filled) > 0 and not (may_be_flag and self.is_flag(name))
 
     def _numbers(self, name: str) -> Floats:
         """(n,) one column as float64."""
@@ -239,17 +291,20 @@ class Table:
         return self._parsed[name]
 
     def _parse(self, name: str, column: NDArray[Any]) -> Floats:
-        cells = column.tolist()
+        cells, marks = column.tolist(), self.marks
         fast = _plain_numbers(cells) if self.decimal == "." else None
         if fast is not None:
             return fast
         values = np.empty(len(column))
         for k, cell in enumerate(cells):
             try:
-                values[k] = number(cell, self.decimal)
+                values[k] = number(cell, marks)
             except (ValueError, TypeError):
+                truth = truth_values(cells, marks.missing)
+                if truth is not None:
+                    return truth
                 at = np.arange(len(column)) == k
-                hint = "" if self.decimal == "," else _hint(cell)
+                hint = _hint(cell, marks)
                 raise ValueError(
                     f"{self._place(at, name)} is {cell!r}, not a number{hint}."
                 ) from None
@@ -270,7 +325,17 @@ def _plain_numbers(cells: list[Any]) -> Floats | None:
         return None
 
 
-def number(cell: Any, decimal: str = ".") -> float:
+def truth_values(cells: Sequence[Any], missing: frozenset[str] = MISSING) -> Floats | None:
+    """(n,) 1 for True, 0 for False and nan for missing cells; None if there is any other, or
+    neither of them."""
+    texts = ["" if cell is None else str(cell).strip().lower() for cell in cells]
+    if not all(text in _TRUTH or text in missing for text in texts):
+        return None
+    values = np.array([_TRUTH.get(text, np.nan) for text in texts])
+    return None if np.isnan(values).all() else values
+
+
+def number(cell: Any, marks: Marks = _POINT) -> float:
     """The number of a cell, nan if it is missing; ValueError for any other text."""
     if cell is None:
         return float("nan")
@@ -281,18 +346,41 @@ def number(cell: Any, decimal: str = ".") -> float:
     try:
         # float reads 1_000, which other programs do not.
         if "_" not in cell:
-            return float(cell if decimal == "." else cell.replace(decimal, "."))
+            text = cell
+            if marks.thousands and marks.thousands in text:
+                text = _without_groups(text, marks)
+            return float(text if marks.decimal == "." else text.replace(marks.decimal, "."))
     except ValueError:
         pass
-    if cell.strip().lower() in MISSING:
+    if cell.strip().lower() in marks.missing:
         return float("nan")
     raise ValueError(f"{cell!r} is not a number")
 
 
-def _hint(cell: Any) -> str:
-    """A hint for a number with a comma."""
-    try:
-        number(str(cell).replace(",", "."))
-    except ValueError:
-        return ""
-    return "; for a decimal comma, say decimal=',' (--decimal)" if "," in str(cell) else ""
+def _without_groups(text: str, marks: Marks) -> str:
+    """A number without the marks between its groups of three digits; ValueError if these are no
+    such groups."""
+    whole, _, decimals = text.strip().lstrip("+-").partition(marks.decimal)
+    first, *groups = whole.split(marks.thousands)
+    three = len(first) <= 3 and all(len(group) == 3 for group in groups)
+    digits = all(map(str.isdecimal, [first, *groups]))
+    if not (three and digits) or marks.thousands in decimals:
+        raise ValueError(f"{text!r} has no groups of three digits")
+    return text.replace(marks.thousands, "")
+
+
+def _hint(cell: Any, marks: Marks) -> str:
+    """A hint for a number with a comma, or with groups of digits, or for a mark of nothing."""
+    text = str(cell).strip()
+    if text in ("-", "?", ".", "*", "--", "x"):
+        return f"; if it means that there is none, say na_values={text!r} (--na-values={text})"
+    if marks.decimal == "." and re.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
+        grouped = re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", text)
+        other = ", or for groups of digits thousands=',' (--thousands)" if grouped else ""
+        return f"; for a decimal comma, say decimal=',' (--decimal){other}"
+    for decimal, thousands in (*_BOTH_MARKS, (".", " "), (",", " ")):
+        with suppress(ValueError):
+            number(text, Marks(decimal, thousands))
+            name = "space" if thousands == " " else thousands
+            return f"; for groups of digits, say thousands={name!r} (--thousands)"
+    return ""

@@ -31,19 +31,39 @@ def read_blocks(
     delimiter: str | None = None,
     header: bool | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    na_values: str | None = None,
 ) -> Iterator[Table]:
     """Tables of text cells; path None is standard input."""
+    thousands = _mark(thousands, decimal)
+    no_value = frozenset(each.strip().lower() for each in (na_values or "").split(","))
     source = source_name(path)
     suffix = "" if path is None else split_name(path)[0]
     with open_lines(path) as (lines, start):
         head, bom = _head(lines), start.startswith(MARK)
-        seen = sniff_dialect(head, source, suffix, bom, delimiter, header, decimal)
+        seen = sniff_dialect(
+            head, source, suffix, bom, delimiter, header, decimal, thousands, no_value
+        )
         check_width(source, len(seen.names))
         cells = sniff.split(chain(head[seen.n_above :], lines), seen.dialect.delimiter)
-        like = Table({}, source, seen.dialect, unnamed=seen.unnamed, decimal=seen.decimal)
+        like = Table(
+            {}, source, seen.dialect, unnamed=seen.unnamed, decimal=seen.decimal,
+            thousands=seen.thousands, no_value=no_value,
+        )  # fmt: skip
         done, complete = yield from arrow_text.read(path, rows, seen, head, like)
         if not complete:
             yield from _tables(cells, rows, seen, like, done)
+
+
+def _mark(thousands: str | None, decimal: str | None) -> str | None:
+    """The character between groups of digits; 'space' stands for a space."""
+    mark = " " if thousands == "space" else thousands
+    if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-_" or mark == decimal):
+        raise ValueError(
+            "thousands must be one character, no digit and not the decimal mark, got "
+            f"{thousands!r}."
+        )
+    return mark
 
 
 def _head(lines: Iterator[str]) -> list[str]:
