@@ -154,6 +154,7 @@ def about_repetitions(families: list[ModelFamily], X: Floats) -> Iterator[Findin
                 "many_to_one",
                 f"{100 * shared:.3g} % of the matches share a point of a view with others; such "
                 "matches count once as evidence.",
-                "Keep only the best match of each point, as mutual=True in "
-                "piforest.vision.match_images does.",
+                "Keep only the best match of each point: match mutually (mutual=True in "
+                "piforest.vision.match_images), if they are not. Mutual ones still share points "
+                "where two features lie at one place; nothing is to be done about these.",
             )
