@@ -106,7 +106,7 @@ def about_tails(family: ModelFamily, X: Floats, names: list[str]) -> Iterator[Fi
 def about_units(
     families: list[ModelFamily], X: Floats, names: Sequence[str] | None
 ) -> Iterator[Finding]:
-    found = unequal_ranges(families, X)
+    found = unequal_ranges(families, X, names)
     if found is not None:
         yield Finding("units_differ", found.text(names), found.advice)
 
