@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import piforest
@@ -239,3 +241,16 @@ def test_constant_columns_and_moderate_ranges_are_not_compared():
 )  # fmt: skip
 def test_names_tell_whether_columns_may_have_one_unit(names, shared):
     assert may_share_unit(names) == shared
+
+
+@pytest.mark.parametrize("times", [1, 10])
+def test_a_flat_floor_has_one_unit(times):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 5, (600, 2)), rng.normal(0, 0.01, 600)])
+    cloud = pd.DataFrame(np.repeat(X, times, axis=0), columns=["x", "y", "z"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        detector = PreferenceIsolationForest("plane", random_state=0).fit(cloud)
+    assert detector.threshold_source_ == "automatic"
+    assert "units_differ" not in [each.code for each in detector.diagnosis_]
+    assert unequal_ranges([get_family("plane")], X, ["a", "b", "c"]) is not None

@@ -185,7 +185,7 @@ class Findings:
             return False
         self.found_structure(backend, tables)
         families = [models.family for models in self.fitted.embedding.models]
-        return hide_structures(families, self.fitted.points, self._greedy or [])
+        return hide_structures(families, self.fitted.points, self._greedy or [], self.names)
 
     @one_blas_thread()
     def diagnosis(self, backend: Backend, steps: Floats | None) -> list[Finding]:

@@ -84,14 +84,19 @@ class UnequalRanges(NamedTuple):
         )
 
 
-def unequal_ranges(families: Sequence[ModelFamily], X: Floats) -> UnequalRanges | None:
-    """The columns that differ most, if any two do that distances mix.
+def unequal_ranges(
+    families: Sequence[ModelFamily], X: Floats, names: Sequence[str] | None = None
+) -> UnequalRanges | None:
+    """The columns that differ most, if any two do that distances mix; none of a cloud, by the names
+    x, y, z: a floor is flat, and its coordinates have one unit.
 
     Residuals that scale with the data mix the columns of each view; those of a table are in the
     unit of the target. Other families are custom and may measure columns separately. Constant
     columns do not count.
     """
     found = []
+    if names is not None and [str(name).strip().lower() for name in names[:3]] == ["x", "y", "z"]:
+        return None
     for family in families:
         layout = layout_of(family)
         if layout.kind == "table" or not {"rotation", "scale"} & set(family.symmetries):
@@ -113,7 +118,7 @@ def unequal_ranges(families: Sequence[ModelFamily], X: Floats) -> UnequalRanges 
 
 def warn_of_units(families: Sequence[ModelFamily], X: Floats, names: Sequence[str] | None) -> None:
     """Warn if the units of columns of the training rows seem to differ."""
-    found = unequal_ranges(families, X)
+    found = unequal_ranges(families, X, names)
     if found is not None:
         warn_user(f"{found.text(names)} {found.advice}")
 
@@ -130,11 +135,14 @@ def warn_of_scaling(family: ModelFamily, names: Sequence[str] | None) -> None:
 
 
 def hide_structures(
-    families: Sequence[ModelFamily], X: Floats, structures: Sequence[Structure]
+    families: Sequence[ModelFamily],
+    X: Floats,
+    structures: Sequence[Structure],
+    names: Sequence[str] | None = None,
 ) -> bool:
     """Whether units seem to differ and every structure ignores the narrow column, or points show
     no structure."""
-    found = unequal_ranges(families, X)
+    found = unequal_ranges(families, X, names)
     if found is None or not structures:
         return found is not None and layout_of(families[0]).kind == "points"
     narrowest = min(each.half_width for each in structures)

@@ -192,3 +192,16 @@ def test_the_matches_suggest_a_family():
 def test_too_few_matches_for_a_comparison_raise_a_clear_error():
     with pytest.raises(ValueError, match="needs at least 8 matches, got 1"):
         filter_matches([[0.0, 0.0]], [[1.0, 1.0]], family="auto", random_state=0)
+
+
+def test_a_result_prints_in_one_line_and_unknown_coordinates_are_an_error():
+    pair = make_plane_pair(1, random_state=0)
+    ends = pair.data[:, :2], pair.data[:, 2:].copy()
+    kept = filter_matches(*ends, family="homography", random_state=0, n_models=500)
+    assert repr(kept) == (
+        f"Filtered({kept.mask.sum()} of {len(pair.data)} matches kept, 1 motion of family "
+        "homography)"
+    )
+    ends[1][7] = np.nan
+    with pytest.raises(ValueError, match=r"1 of \d+ matches have a coordinate that is NaN .* 7"):
+        filter_matches(*ends)

@@ -111,6 +111,23 @@ def test_a_plane_leaves_the_fundamental_matrix_undetermined():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("family", ["homography", "fundamental", "auto"])
+def test_cameras_give_no_pose_where_it_is_not_determined_and_a_note_says_why(family):
+    flat, turned = calibrated_pair(plane=True), calibrated_pair(t=(0, 0, 0))
+    poses = [
+        filter_matches(
+            each.X[:, :2], each.X[:, 2:], family=family, K1=each.cameras[0], K2=each.cameras[1],
+            random_state=0, n_models=3000,
+        ).motions[0]
+        for each in (flat, turned)
+    ]  # fmt: skip
+    assert poses[0].R is poses[0].t is poses[1].t is None
+    assert "one plane explains the matches, which leaves several R and t" in poses[0].note
+    assert "a rotation explains the matches" in poses[1].note
+    assert angle(poses[1].R, turned.R) < 0.2
+
+
+@pytest.mark.slow
 def test_homographies_are_those_of_opencv_on_the_same_matches():
     pair = make_plane_pair(2, random_state=0)
     kept = filter_matches(pair.data[:, :2], pair.data[:, 2:], family="homography", random_state=0)

@@ -106,7 +106,7 @@ def about_tails(family: ModelFamily, X: Floats, names: list[str]) -> Iterator[Fi
 def about_units(
     families: list[ModelFamily], X: Floats, names: Sequence[str] | None
 ) -> Iterator[Finding]:
-    found = unequal_ranges(families, X)
+    found = unequal_ranges(families, X, names)
     if found is not None:
         yield Finding("units_differ", found.text(names), found.advice)
 
@@ -154,6 +154,7 @@ def about_repetitions(families: list[ModelFamily], X: Floats) -> Iterator[Findin
                 "many_to_one",
                 f"{100 * shared:.3g} % of the matches share a point of a view with others; such "
                 "matches count once as evidence.",
-                "Keep only the best match of each point, as mutual=True in "
-                "piforest.vision.match_images does.",
+                "Keep only the best match of each point: match mutually (mutual=True in "
+                "piforest.vision.match_images), if they are not. Mutual ones still share points "
+                "where two features lie at one place; nothing is to be done about these.",
             )

@@ -9,7 +9,7 @@ import numpy as np
 from .._numbers import readable
 from .._random import Stream
 from ..bands.ladder import WIDE_WIDTHS
-from ..families import extent, marginal_rows
+from ..families import extent, layout_of, marginal_rows
 from ..fitted import FittedForest
 from ..protocols import Floats, ModelFamily
 from ..structures.greedy import REACH, Structure
@@ -67,8 +67,7 @@ def about_structures(
         yield Finding(
             "no_structure",
             f"{reason}: the scores say which points are isolated, not which are anomalous.",
-            "Try another family, check that the columns are the right ones, or add points; "
-            "contamination flags a share of the points nevertheless.",
+            f"{_other_ways(families)}; contamination flags a share of the points nevertheless.",
         )
     if few:
         yield Finding(
@@ -88,6 +87,16 @@ def about_structures(
             "Nothing to do if the noise is that large. If it should be smaller, pass it as sigma, "
             "check the units of the columns, or add columns that explain more.",
         )
+
+
+def _other_ways(families: list[ModelFamily]) -> str:
+    """What to do if there is no structure."""
+    if all(layout_of(family).kind == "matches" for family in families):
+        return (
+            "The two images may show nothing in common: look at them. If they do, try another "
+            "family, or matches of other features"
+        )
+    return "Try another family, check that the columns are the right ones, or add points"
 
 
 def about_strength(fitted: FittedForest, structures: Sequence[Structure]) -> Iterator[Finding]:

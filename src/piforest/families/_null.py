@@ -11,6 +11,9 @@ from ..protocols import Floats, RowLayout
 
 # Percentiles of each column that bound the box; a single outlier must not inflate it.
 _BOX = (1, 99)
+# Points of two images that are nearer to each other than this share of the image do not move: two
+# frames of a static camera differ by up to a few pixels of a thousand.
+_STILL = 0.005
 # Percentiles for the spread and the middle of a column.
 _SPREAD = (10, 50, 90)
 
@@ -53,6 +56,25 @@ def marginal_by_layout(
         factors = np.where(spread > 0, spread.max() / np.where(spread > 0, spread, 1), 1.0)
         rows[:, points] = middle + (rows[:, points] - middle) * factors
     return rows
+
+
+def displaced_rows(X: Floats, n: int, stream: Stream) -> Floats:
+    """(n, 4) null rows for matches and segments alike: the second point in any direction from the
+    first. Where the two hardly differ, that would be the same row again, and what does not move
+    could not stand out; these rows take the second point of another row."""
+    rng = stream.generator()
+    rows = X[rng.permutation(len(X))[np.arange(n) % len(X)]]
+    still = np.hypot(*(rows[:, 2:] - rows[:, :2]).T) <= still_within(X)
+    moved = _rotate_segments(rows, rng)
+    moved[still] = rows[still]
+    moved[still, 2:] = X[rng.integers(0, len(X), int(still.sum())), 2:]
+    return moved
+
+
+def still_within(X: Floats) -> float:
+    """The distance within which points of two images count as those of a thing that stays."""
+    low, high = np.percentile(X, _BOX, axis=0)
+    return _STILL * float(np.max(high - low))
 
 
 def _shuffle_groups(

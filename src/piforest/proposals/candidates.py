@@ -13,7 +13,7 @@ from .._random import Stream
 from ..bands.resolution import is_categorical
 from ..families import get_family
 from ..families._family import CLOUDS, ORIENTED, PLANE, SEGMENTS, SPACE
-from ..families._null import marginal_by_layout, null_by_layout
+from ..families._null import displaced_rows, marginal_by_layout, null_by_layout
 from ..families.scaled import ScaledFamily, units_of
 from ..protocols import Floats, ModelFamily, RowLayout
 from ..units import are_coordinates, say_nothing
@@ -44,6 +44,8 @@ class Candidates:
 
     def null(self, X: Floats, n: int, stream: Stream) -> Floats:
         """Draw n rows like X without structure, the same for all families."""
+        if self.layout is SEGMENTS:
+            return displaced_rows(X, n, stream)
         if self.layout is not None:
             rows = _with_extents(X) if self.layout.kind == "points" else X
             return null_by_layout(self.layout, rows, n, stream)

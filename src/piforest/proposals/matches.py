@@ -14,11 +14,13 @@ import numpy as np
 
 from .._random import Stream
 from ..families import layout_of
+from ..families._null import still_within
 from ..families._samples import freedom
 from ..protocols import Floats, ModelFamily
 from .description import (
     Described,
     Description,
+    Scales,
     best_description,
     describe,
     scales_of,
@@ -27,11 +29,14 @@ from .search import fit_members
 
 _COPIES = 40
 _ENDS = (5, 95)  # percentiles of the positions along epipolar lines
-# The evidence of maps along epipolar lines, in nats for each row, that is worth preferring them;
+# The evidence of maps along epipolar lines, in nats for each row, that is worth believing them;
 # more if they are this many times as many as the epipolar geometries of several motions, since they
 # may be the faces of moving things.
 _SEEN, _SEEN_BY_MANY, _MANY = 0.5, 1.5, 2
 _HALF = 0.5
+# No real wall is flat: a map with up to this many times the noise of the epipolar geometry is none
+# the worse for it.
+_UNEVEN = 2.0
 
 
 def preferred_match_family(
@@ -57,22 +62,23 @@ def preferred_match_family(
         group.sort(key=lambda k: -single[k].evidence)
     order = sorted(order, key=lambda k: -single[k].evidence)
     useful = [k for k in (*lines[:1], *maps[:1]) if single[k].structures]
-    if len(useful) < 2 or order[0] not in useful:
+    # Null rows favour maps: those that are behind all the same are behind.
+    if len(useful) < 2 or order[0] not in maps:
         return order, {}
-    epipolar, mapping = useful
+    epipolar = useful[0]
     rows, beside = _along_lines(single[epipolar], X, stream)
-    judged = max((_judged(found[k], rows, beside) for k in maps), key=lambda each: each.evidence)
+    sigma = single[epipolar].sigma
+    judged = max(
+        (_judged(found[k], sigma, rows, beside) for k in maps), key=lambda each: each.evidence
+    )
     motions, number = len(single[epipolar].structures), len(judged.structures)
     many = motions > 1 and number >= _MANY * motions
     if judged.evidence > (_SEEN_BY_MANY if many else _SEEN) * max(len(rows), 1):
-        note = "Maps say where on their epipolar lines the rows lie."
-        ahead, note_for = maps, {mapping: note} if order[0] == epipolar else {}
-    else:
-        note = "Maps have more evidence, but hardly say where on their epipolar lines the rows lie."
-        if many:
-            note = f"Maps have more evidence, but {number} are needed for the {motions} motions."
-        ahead, note_for = lines, {epipolar: note} if order[0] == mapping else {}
-    return [*ahead, *(k for k in order if k not in ahead)], note_for
+        return [*maps, *(k for k in order if k not in maps)], {}
+    note = "Maps have more evidence, but hardly say where on their epipolar lines the rows lie."
+    if many:
+        note = f"Maps have more evidence, but {number} are needed for the {motions} motions."
+    return [*lines, *(k for k in order if k not in lines)], {epipolar: note}
 
 
 def _fit_to_best(
@@ -108,20 +114,20 @@ def _is_match(family: ModelFamily) -> bool:
     return layout_of(family).kind == "matches"
 
 
-def _judged(found: Sequence[Described], rows: Floats, null: Floats) -> Description:
-    """The description of rows on epipolar lines by maps that were found."""
-    sigmas = [each.sigma * 2.0 ** (np.arange(-4, 5) / 2) for each in found]
-    return best_description(
-        [
-            describe(
-                each.family,
-                each.params,
-                rows,
-                scales_of(each.family, each.params, null, scales, codimension=1),
-            )
-            for each, scales in zip(found, sigmas)
-        ]
-    )
+def _judged(found: Sequence[Described], sigma: float, rows: Floats, null: Floats) -> Description:
+    """The description of rows on epipolar lines by maps that were found. sigma: the noise of the
+    epipolar geometries, across their lines.
+
+    A map that takes the place of epipolar geometries also has to say where the rows lie across the
+    lines: one that is wider says less of this, by the ratio of the two densities.
+    """
+    judged = []
+    for each in found:
+        sigmas = each.sigma * 2.0 ** (np.arange(-4, 5) / 2)
+        scales = scales_of(each.family, each.params, null, sigmas, codimension=1)
+        means = scales.means * np.maximum(sigmas / (_UNEVEN * sigma), 1.0)
+        judged.append(describe(each.family, each.params, rows, Scales(sigmas, means)))
+    return best_description(judged)
 
 
 def _along_lines(epipolar: Description, X: Floats, stream: Stream) -> tuple[Floats, Floats]:
@@ -135,7 +141,8 @@ def _along_lines(epipolar: Description, X: Floats, stream: Stream) -> tuple[Floa
         along = _directions(each, members)
         at = np.sum(along * (members[:, 2:] - members[:, :2]), axis=1)
         low, middle, high = np.percentile(at, (_ENDS[0], 50, _ENDS[1]))
-        low, high = min(low, middle - abs(middle) / 2), max(high, middle + abs(middle) / 2)
+        part = max(abs(middle) / 2, still_within(X))
+        low, high = min(low, middle - part), max(high, middle + part)
         copies = np.repeat(members, _COPIES, axis=0)
         moves = rng.uniform(low, high, len(copies)) - np.repeat(at, _COPIES)
         copies[:, 2:] += moves[:, None] * np.repeat(along, _COPIES, axis=0)

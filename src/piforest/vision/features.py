@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._validation import check_choice
+from .._validation import check_choice, check_integer
 from ..protocols import Bools, Floats, Ints
 from .images import ImageLike, opencv, to_grey, to_mask
 from .inputs import as_points
@@ -73,7 +73,10 @@ class Features(NamedTuple):
 
 
 def extract_features(
-    image: ImageLike, kind: str = "sift", mask: ImageLike | ArrayLike | None = None
+    image: ImageLike,
+    kind: str = "sift",
+    mask: ImageLike | ArrayLike | None = None,
+    max_size: int | None = None,
 ) -> Features:
     """Extract the features of an image, with OpenCV.
 
@@ -85,6 +88,9 @@ def extract_features(
         The features.
     mask : str, path, array-like of shape (h, w) or None, default=None
         0 where no features are wanted.
+    max_size : int or None, default=None
+        Larger images are made smaller first, so that their longer side has this many pixels; the
+        points are those of the image as it was given.
 
     Returns
     -------
@@ -101,9 +107,25 @@ def extract_features(
     check_choice("features", kind, list(FEATURES))
     make, _ = FEATURES[kind]
     grey = to_grey(image)
-    found, descriptors = make(opencv()).detectAndCompute(grey, to_mask("mask", mask, grey.shape))
+    size, allowed = (grey.shape[1], grey.shape[0]), to_mask("mask", mask, grey.shape)
+    small = size if max_size is None else _within(size, check_integer("max_size", max_size, 16))
+    if small != size:
+        cv2 = opencv()
+        grey = cv2.resize(grey, small, interpolation=cv2.INTER_AREA)
+        if allowed is not None:
+            allowed = cv2.resize(allowed, small, interpolation=cv2.INTER_NEAREST)
+    found, descriptors = make(opencv()).detectAndCompute(grey, allowed)
     points = as_points("", found) if len(found) else np.empty((0, 2))
-    return Features(points, descriptors, kind, (grey.shape[1], grey.shape[0]))
+    if small != size:
+        # The middle of the first pixel is 0.
+        points = (points + 0.5) * (np.array(size) / small) - 0.5
+    return Features(points, descriptors, kind, size)
+
+
+def _within(size: tuple[int, int], longest: int) -> tuple[int, int]:
+    """The size with the longer side at most this long."""
+    part = min(1.0, longest / max(size))
+    return max(1, round(size[0] * part)), max(1, round(size[1] * part))
 
 
 def match_images(
@@ -115,6 +137,7 @@ def match_images(
     mutual: bool = True,
     mask1: ImageLike | ArrayLike | None = None,
     mask2: ImageLike | ArrayLike | None = None,
+    max_size: int | None = None,
 ) -> Matched:
     """Match two images by their features and the ratio test, with OpenCV.
 
@@ -131,6 +154,9 @@ def match_images(
         Keep only matches that are nearest neighbours in both directions.
     mask1, mask2 : str, path, array-like of shape (h, w) or None, default=None
         0 where no features are wanted: the sky, a logo, a moving object.
+    max_size : int or None, default=None
+        Larger images are made smaller for their features, so that the longer side has this many
+        pixels; the matches are in pixels of the images as they were given.
 
     Returns
     -------
@@ -155,8 +181,8 @@ def match_images(
     _check_ratio(ratio)
     check_choice("features", features, list(FEATURES))
     opencv()
-    first = extract_features(image1, features, mask1)
-    second = extract_features(image2, features, mask2)
+    first = extract_features(image1, features, mask1, max_size)
+    second = extract_features(image2, features, mask2, max_size)
     return match_features(first, second, ratio=ratio, mutual=mutual)
 
 

@@ -40,7 +40,7 @@ __all__ = ["CameraLike", "FilterOptions", "Filtered", "filter_matches", "match_f
 CameraLike = Camera | ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Filtered:
     """The result of `filter_matches` for n matches.
 
@@ -72,6 +72,13 @@ class Filtered:
     X: Floats
     detector: PreferenceIsolationForest
     cameras: tuple[Camera, Camera] | None = None
+
+    def __repr__(self) -> str:
+        motions = len(self.detector.structures_)
+        counted = f"{motions} motion{'' if motions == 1 else 's'}"
+        names = ", ".join(models.family.name for models in self.detector.models_)
+        kept = f"{int(self.mask.sum()):,} of {len(self.mask):,} matches kept"
+        return f"Filtered({kept}, {counted} of family {names})"
 
     @cached_property
     def labels(self) -> Ints:

@@ -51,6 +51,8 @@ class ImageFolder:
         image.
     focal
         The focal length of all images in pixels; the principal point is the middle.
+    max_size
+        As in `match_images`.
     """
 
     def __init__(
@@ -63,9 +65,11 @@ class ImageFolder:
         mutual: bool = True,
         masks: Path | None = None,
         focal: float | None = None,
+        max_size: int | None = None,
     ) -> None:
         self.path, self.cache, self.features = path, cache, features
         self.ratio, self.mutual, self.masks, self.focal = ratio, mutual, masks, focal
+        self.max_size = max_size
         self.names = image_names(path)
         self.numbers = {name: k for k, name in enumerate(self.names)}
         if len(self.names) < 2:
@@ -106,7 +110,7 @@ class ImageFolder:
         return None
 
     def _extract(self, name: str) -> None:
-        found = extract_features(self.path / name, self.features, self._mask(name))
+        found = extract_features(self.path / name, self.features, self._mask(name), self.max_size)
         descriptors = np.empty((0, 1)) if found.descriptors is None else found.descriptors
         if self.features == "sift":
             descriptors = descriptors.astype(np.uint8)  # whole numbers below 256

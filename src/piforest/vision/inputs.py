@@ -43,6 +43,17 @@ MatchesLike: TypeAlias = ArrayLike | Sequence[Match] | Sequence[Sequence[Match]]
 
 def as_rows(points1: PointsLike, points2: PointsLike, matches: MatchesLike | None) -> Floats:
     """(n, 4) the matches, rows (x1, y1, x2, y2)."""
+    rows = _paired(points1, points2, matches)
+    unknown = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(unknown):
+        raise ValueError(
+            f"{len(unknown)} of {len(rows)} matches have a coordinate that is NaN or infinite, the "
+            f"first is number {unknown[0]}: leave such matches out."
+        )
+    return rows
+
+
+def _paired(points1: PointsLike, points2: PointsLike, matches: MatchesLike | None) -> Floats:
     first, second = as_points("points1", points1), as_points("points2", points2)
     if matches is None:
         if len(first) != len(second):

@@ -22,6 +22,15 @@ CALIBRATED = ("essential", "rotation")
 # A homography that fits this share of the matches leaves F, E and t undetermined (the ratio of
 # COLMAP).
 _PLANE = 0.8
+# The band of an epipolar geometry, of which the half-width is two sigmas, bounds one coordinate.
+# The transfer error of as good a map has two, with the noise of both images, and more where one
+# image is larger: 2.5 sigmas have 80 % of them, 1.55 times as many with focal lengths 900 and 1400.
+_REACH = 2.0
+_ROUNDS = 3
+# Entries of a map below this share of the largest are rounding errors.
+_ROUNDING = 1e-14
+# Any two matches follow a rotation, up to the noise.
+_FEWEST = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,15 +126,49 @@ def _motion(
     if family == "rotation":
         return Motion(**found, R=matrix, H=_in_pixels(matrix, cameras, True))
     if family in MAPS:
-        return Motion(**found, H=matrix)
+        known = {}
+        if rays is not None and len(members):
+            errors = transfer_errors(matrix, X[members])
+            known = _pose_of_map(rays[members], min(width, 2 * float(np.median(errors))), cameras)
+        return Motion(**{**found, **known, "H": _without_noise(matrix)})
     plane = _plane(X[members], width) if family in ("fundamental", "essential") else None
     F = _in_pixels(matrix, cameras, False) if family == "essential" else matrix
     note = "" if plane is None else "a plane or a rotation explains the matches: F is ambiguous"
     found |= {"F": F, "H": plane, "note": note}
     if family == "affine_fundamental" or (family == "fundamental" and rays is None):
-        return Motion(**found)
+        more = "" if rays is None else "an affine fundamental matrix does not determine R and t"
+        return Motion(**{**found, "note": more or note})
+    if family == "fundamental" and plane is not None:
+        # E of an ambiguous F is any of many, and so are R and t.
+        known = _pose_of_map((X if rays is None else rays)[members], width, cameras)
+        return Motion(**{"parallax": None, **found, **known})
     E = matrix if family == "essential" else _essential(matrix, cameras)
     return Motion(**{**found, **_pose(E, (X if rays is None else rays)[members], width, cameras)})
+
+
+def _without_noise(H: Floats) -> Floats:
+    """The matrix with zeros in place of rounding errors."""
+    return np.where(np.abs(H) < _ROUNDING * np.abs(H).max(), 0.0, H)
+
+
+def _pose_of_map(rays: Floats, width: float, cameras: Any) -> dict[str, Any]:
+    """R where a rotation alone explains the matches of one map; else why there is no pose."""
+    if len(rays) < _FEWEST:
+        return {"note": "too few matches for R and t"}
+    R = best_rotation(rays)
+    if not _turns(R, rays, width, cameras):
+        return {"note": "one plane explains the matches, which leaves several R and t: F is "
+                        "ambiguous; family='essential' chooses"}  # fmt: skip
+    note = "a rotation explains the matches as well as a map does: t is not determined"
+    return {"R": R, "H": _in_pixels(R, cameras, True), "note": note}
+
+
+def _turns(R: Floats, rays: Floats, width: float, cameras: Any) -> bool:
+    """Whether a rotation alone explains the matches."""
+    focal = 1.0 if cameras is None else (cameras[0].focal + cameras[1].focal) / 2
+    with np.errstate(all="ignore"):
+        alone = transfer_errors(R, rays) * focal
+    return bool(np.mean(alone <= _REACH * width) >= _PLANE)
 
 
 def _start(structure: Structure) -> Floats:
@@ -135,12 +178,16 @@ def _start(structure: Structure) -> Floats:
 
 def _plane(X: Floats, width: float) -> Floats | None:
     """A homography that explains the matches, if there is one."""
-    H = fit_homography(X)
-    if H is None:
-        return None
-    with np.errstate(all="ignore"):
-        errors = transfer_errors(H, X)
-    return H if np.mean(errors <= 1.5 * width) >= _PLANE else None
+    near = X
+    for _ in range(_ROUNDS):
+        H = fit_homography(near)
+        if H is None:
+            return None
+        with np.errstate(all="ignore"):
+            errors = transfer_errors(H, X)
+        # It need not explain all of them: without the others, it is more exact.
+        near = X[errors <= np.nanquantile(errors, _PLANE)]
+    return H if np.mean(errors <= _REACH * width) >= _PLANE else None
 
 
 def _essential(F: Floats, cameras: Any) -> Floats:
@@ -165,12 +212,8 @@ def _pose(E: Floats, rays: Floats, width: float, cameras: Any) -> dict[str, Any]
     """R and t; where a rotation alone explains the matches, t is not determined."""
     if not len(rays):
         return {"E": E, "note": "no match is a member: the pose is not determined"}
-    focal = 1.0 if cameras is None else (cameras[0].focal + cameras[1].focal) / 2
-    R = best_rotation(rays)
-    with np.errstate(all="ignore"):
-        alone = transfer_errors(R, rays) * focal
-    pose = relative_pose(E, rays)
-    if np.mean(alone <= 1.5 * width) >= _PLANE:
+    R, pose = best_rotation(rays), relative_pose(E, rays)
+    if _turns(R, rays, width, cameras):
         note = "a rotation explains the matches: t is not determined"
         return {"E": E, "R": R, "H": _in_pixels(R, cameras, True), "parallax": pose.parallax,
                 "note": note}  # fmt: skip

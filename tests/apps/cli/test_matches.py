@@ -200,3 +200,65 @@ def test_without_a_family_the_matches_suggest_one(folder, capsys):
     assert {"homography", "fundamental", "affinity", "translation"} <= names
     assert not names & {"essential", "rotation", "vanishing_point"}, "no cameras, no segments"
     assert found["structures"][0]["family"] == found["proposals"]["proposals"][0]["family"]
+
+
+def test_one_image_is_an_error(folder, capsys):
+    code, _, err = run(capsys, folder / "a.png")
+    assert code == 2
+    assert "a.png is one image; name two, or a folder of images." in err
+
+
+@pytest.mark.slow
+def test_the_comparison_of_families_draws_a_picture_and_nothing_else(folder, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    given = folder / "given.csv"
+    code, out, _ = run(capsys, given, "--suggest", "--plot", tmp_path / "s.png")
+    assert code == 0
+    assert f"wrote {tmp_path / 's.png'}" in out
+    assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
+    code, _, err = run(capsys, given, "--suggest", "--out", tmp_path / "s.csv")
+    assert code == 2
+    assert "--suggest fits nothing that --out could hold" in err
+
+
+@pytest.mark.slow
+def test_there_is_one_matrix_of_a_structure_the_refined_one(folder, capsys):
+    given = folder / "given.csv"
+    _, out, _ = run(capsys, given, "--family", "homography", "--json")
+    for each in json.loads(out)["structures"]:
+        assert np.allclose(each["matrix"], each["H"], rtol=1e-12)
+        assert np.allclose(each["parameters"]["H"], each["H"], rtol=1e-12)
+    _, printed, _ = run(capsys, given, "--family", "homography")
+    assert each["equation"] in printed
+
+
+@pytest.mark.slow
+def test_smaller_images_have_matches_in_pixels_of_the_files(pair, folder, tmp_path, capsys):
+    out = tmp_path / "m.csv"
+    code, printed, _ = run(
+        capsys, folder / "a.png", folder / "b.png", "--family", "homography", "--max-size", 320,
+        "--out", out,
+    )  # fmt: skip
+    assert code == 0
+    assert "on images of at most 320 pixels" in printed
+    found = columns_of(out)
+    X = np.column_stack([found[name] for name in ("x1", "y1", "x2", "y2")])[found["anomaly"] == 0]
+    assert X.max() > 400
+    assert np.mean(right(pair, X)) > 0.9
+    _, _, err = run(capsys, folder / "given.csv", "--max-size", 320)
+    assert "--max-size applies to matching" in err
+
+
+@pytest.mark.slow
+def test_the_picture_of_matches_that_follow_nothing_says_so(tmp_path, capsys, monkeypatch):
+    plots = pytest.importorskip("piforest.plots")
+    titles, draw = [], plots.plot_matches
+    monkeypatch.setattr(
+        plots, "plot_matches", lambda *a, **more: titles.append(more["title"]) or draw(*a, **more)
+    )
+    X = np.random.default_rng(1).uniform(0, 500, (60, 4))
+    np.savetxt(tmp_path / "m.csv", X, delimiter=",", header="x1,y1,x2,y2", comments="")
+    _, out, _ = run(capsys, tmp_path / "m.csv", "--family", "homography", "--plot",
+                    tmp_path / "m.png")  # fmt: skip
+    assert titles == ["60 matches: no motion was found"]
+    assert "The two images may show nothing in common: look at them." in out

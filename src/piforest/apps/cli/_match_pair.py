@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,6 +43,7 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
     from ...vision.filtering import normalise_rows
     from ...vision.motions import motions_of
 
+    start = time.perf_counter()
     images = _images(args)
     matches = _matches(args, images)
     table, columns = matches.table, list(matches.table.points)
@@ -66,7 +68,11 @@ def run_pair(args: argparse.Namespace, output: Output, families: list[Any]) -> N
         structures = found.detector.structures_
         motions["labels"] = found.assigned.labels
         motions["all"] = motions_of(structures, motions["labels"], pixels, cameras)
-        return _with_motions(found, motions["all"], _focal(cameras) if normalised else 1.0)
+        unit = _focal(cameras) if normalised else 1.0
+        described = _with_motions(found, motions["all"], unit)
+        # Features, matching and the comparison of families take most of it.
+        described.summary["seconds"] = time.perf_counter() - start
+        return described
 
     task = DetectionTask(
         heading=f"matches     {len(X):,} {matches.how}",
@@ -88,6 +94,7 @@ def suggest_pair(args: argparse.Namespace, output: Output) -> None:
     """Compare the families of motions, and stop."""
     import numpy as np
 
+    output.check_new(args.plot)
     matches = _matches(args, _images(args))
     table, columns = matches.table, list(matches.table.points)
     X = table.numbers(columns)
@@ -96,6 +103,11 @@ def suggest_pair(args: argparse.Namespace, output: Output) -> None:
     assert proposals is not None  # nothing is fitted
     points = Points(table, columns, X, table.rows, np.ones(len(X), bool))
     output.keep(args=args, points=points, proposals=proposals)
+    if args.plot is not None:
+        from .suggest import draw_proposals
+
+        draw_proposals(args.plot, points, proposals, args.seed)
+        output.say(f"wrote {args.plot}")
     output.result({**_about(args, matches), **proposals.to_dict(), "points": len(X)})
 
 
@@ -146,7 +158,13 @@ def _matches(args: argparse.Namespace, images: list[Any] | None) -> _Matches:
     features, mutual = args.features or "sift", not args.no_mutual
     masks = [*(args.mask or ()), None, None][:2]
     found = match_images(
-        *images, features=features, ratio=ratio, mutual=mutual, mask1=masks[0], mask2=masks[1]
+        *images,
+        features=features,
+        ratio=ratio,
+        mutual=mutual,
+        mask1=masks[0],
+        mask2=masks[1],
+        max_size=args.max_size,
     )
     if not len(found.X):
         raise ValueError(
@@ -156,6 +174,8 @@ def _matches(args: argparse.Namespace, images: list[Any] | None) -> _Matches:
     args.out = with_default_suffix(args.out, "matches.csv")
     columns = {**dict(zip(MATCH, found.X.T)), "ratio": found.ratio}
     how = f"{between}, {features.upper()}, ratio below {ratio:g}" + (", mutual" * mutual)
+    if args.max_size is not None and any(max(each.shape[:2]) > args.max_size for each in images):
+        how += f", on images of at most {args.max_size:,} pixels"
     return _Matches(Table(columns, f"{first.name} and {second.name}", points=MATCH), how, None)
 
 
@@ -229,14 +249,31 @@ def _focal(cameras: Any) -> float:
 def _with_motions(found: Detection, motions: Any, unit: float) -> Detection:
     """The summary with the matrices of the motions. unit: pixels in a unit of length."""
     structures = []
-    for each, motion in zip(found.summary["structures"], motions):
+    known = found.detector.structures_
+    for each, structure, motion in zip(found.summary["structures"], known, motions):
         more = {name: value.tolist() for name in "HFERt"
                 if (value := getattr(motion, name)) is not None}  # fmt: skip
         more |= {"parallax": motion.parallax} if motion.parallax is not None else {}
         width = each["half_width"] * unit
-        structures.append({**each, "half_width": width, **more, "note": motion.note})
+        shown = {**each, **_refined(structure, motion)}
+        structures.append({**shown, "half_width": width, **more, "note": motion.note})
     summary = {**found.summary, "sigma": found.summary["sigma"] * unit, "structures": structures}
     return found._replace(summary=summary)
+
+
+def _refined(structure: Any, motion: Any) -> dict[str, Any]:
+    """What JSON and text say of a map or an F that was fitted to all its matches: there is one
+    matrix of a structure."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    if structure.family.name not in ("homography", "fundamental"):
+        return {}
+    # The matrix about the origin of both images.
+    params = np.concatenate([np.zeros(4), motion.matrix.ravel()])
+    found = replace(structure, params=params).as_dict()
+    return {name: found[name] for name in ("equation", "parameters", "matrix", "params")}
 
 
 def _writer(args: argparse.Namespace, matches: _Matches, motions: dict[str, Any]) -> Any:

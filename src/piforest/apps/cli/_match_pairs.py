@@ -81,6 +81,7 @@ def _prepared(args: argparse.Namespace) -> Iterator[_Run]:
                 source, Path(scratch) if journal is None else journal.folder,
                 features=args.features or "sift", ratio=args.ratio or RATIO,
                 mutual=not args.no_mutual, masks=args.masks, focal=args.focal,
+                max_size=args.max_size,
             )  # fmt: skip
             sequence = args.pairs == "sequence"
             pairs = images.sequence(args.overlap or 1) if sequence else images.pairs()
@@ -121,7 +122,7 @@ def _journal(args: argparse.Namespace, options: PairOptions, target: Path) -> An
     states = [(str(path), path.stat().st_size, path.stat().st_mtime_ns)
               for path in inputs if path.exists()]  # fmt: skip
     how = {name: str(getattr(args, name)) for name in
-           ("features", "ratio", "no_mutual", "masks", "focal")}  # fmt: skip
+           ("features", "ratio", "no_mutual", "masks", "focal", "max_size")}  # fmt: skip
     run = {"version": __version__, "inputs": states, "options": asdict(options), **how}
     return Journal(target.with_name(target.name + _UNFINISHED), run, args.force)
 

@@ -81,9 +81,12 @@ def draw_matches(
     from ... import plots
 
     flagged = int((scores > threshold).sum())
+    found = motions.max(initial=-1) >= 0
     title = f"{len(X):,} matches, {flagged:,} follow no motion"
+    if not found:
+        title = f"{len(X):,} matches: no motion was found"
     with pyplot_for(path) as (_, save):
-        labels = motions if motions.max(initial=-1) >= 0 else None
+        labels = motions if found else None
         ax = plots.plot_matches(images, X, scores, threshold=threshold, motions=labels, title=title)
         save(ax.figure)
 

@@ -30,16 +30,18 @@ def draw_surface(path: Path, found: SurfaceResult) -> None:
         low, high = np.nanpercentile(values, [2, 98])
         extent = (-0.5, w - 0.5, h - 0.5, -0.5)
         ax.imshow(values, cmap="gray", vmin=low, vmax=high, extent=extent)
-        top = max(float(np.nanmax(scores)), found.threshold + 1e-9)
-        heat = ax.imshow(
-            np.ma.masked_array(scores, ~flagged), cmap="autumn_r", alpha=0.75, extent=extent,
-            vmin=found.threshold, vmax=top, interpolation="nearest",
-        )  # fmt: skip
-        figure.colorbar(heat, ax=ax, label="anomaly score above the threshold", shrink=0.8)
+        if flagged.any():
+            heat = ax.imshow(
+                np.ma.masked_array(scores, ~flagged), cmap="autumn_r", alpha=0.75, extent=extent,
+                vmin=found.threshold, vmax=float(np.nanmax(scores)), interpolation="nearest",
+            )  # fmt: skip
+            figure.colorbar(heat, ax=ax, label="anomaly score above the threshold", shrink=0.8)
         for k, each in enumerate(found.defects[:_NUMBERED], start=1):
             left, upper, right, lower = each.box
             size = (right - left, lower - upper)
-            ax.add_patch(Rectangle((left, upper), *size, fill=False, edgecolor="cyan", linewidth=1))
-            ax.annotate(str(k), (left, upper), color="cyan", fontsize=8, va="bottom")
-        ax.set_title(f"{len(found.defects)} defects")
+            corner = (left - 0.5, upper - 0.5)  # pixels are drawn around their numbers
+            ax.add_patch(Rectangle(corner, *size, fill=False, edgecolor="cyan", linewidth=1))
+            ax.annotate(str(k), corner, color="cyan", fontsize=8, va="bottom")
+        n = len(found.defects)
+        ax.set_title(f"{n} defect{'' if n == 1 else 's'}" if n else "no defects")
         save(figure)

@@ -23,6 +23,7 @@ DESCRIPTION = (
     "A COLMAP database or matches of hloc are filtered pair by pair, and written back with --out."
 )
 _DATABASES = (".db", ".sqlite")
+_PICTURES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
 _MANY = (*_DATABASES, ".h5", ".hdf5")
 
 
@@ -65,6 +66,11 @@ def _add_matching(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-mutual", action="store_true",
         help="keep matches that are nearest neighbours in one direction only",
+    )  # fmt: skip
+    group.add_argument(
+        "--max-size", type=count, metavar="PIXELS",
+        help="make images smaller for their features, so that the longer side has this many "
+        "pixels; matches stay in pixels of the files (default: as they are)",
     )  # fmt: skip
     group.add_argument(
         "--mask", type=file, action="append", metavar="FILE",
@@ -156,6 +162,8 @@ def _is_many(args: argparse.Namespace) -> bool:
             "file of matches."
         )
     one: Path = args.inputs[0]
+    if len(args.inputs) == 1 and one.suffix.lower() in _PICTURES and one.is_file():
+        raise UsageError(f"{one} is one image; name two, or a folder of images.")
     return (
         len(args.inputs) == 1
         and args.pair is None
@@ -172,6 +180,7 @@ def _check_options(args: argparse.Namespace, many: bool) -> None:
     options = {
         "features": args.features, "ratio": args.ratio, "no-mutual": args.no_mutual or None,
         "mask": args.mask, "masks": args.masks,
+        "max-size": args.max_size,
     }  # fmt: skip
     for name, value in options.items():
         if given and value is not None:
@@ -193,6 +202,9 @@ def _check_options(args: argparse.Namespace, many: bool) -> None:
     if args.suggest and (many or args.family != ["auto"]):
         raise UsageError("--suggest compares the families of one pair: name two images, or --pair "
                          "of a file of matches, and no --family.")  # fmt: skip
+    for name in ("out", "report", "model"):
+        if args.suggest and getattr(args, name) is not None:
+            raise UsageError(f"--suggest fits nothing that --{name} could hold; it takes --plot.")
     _check_many(args, many, images)
 
 

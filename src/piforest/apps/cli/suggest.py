@@ -58,12 +58,12 @@ def run(args: argparse.Namespace, output: Output) -> None:
     output.keep(args=args, points=points, proposals=proposals)
     say_proposals(output, proposals)
     if args.plot is not None:
-        _draw(args.plot, points, proposals, args.seed)
+        draw_proposals(args.plot, points, proposals, args.seed)
         output.say(f"\nwrote {args.plot}")
     output.result({**about, **proposals.to_dict(), "points": len(points.X)})
 
 
-def _draw(path: Path, points: Points, proposals: Proposals, seed: int) -> None:
+def draw_proposals(path: Path, points: Points, proposals: Proposals, seed: int) -> None:
     """One panel for each row of the table: the rows of the comparison and the structures."""
     from ..._random import Stream
     from ...proposals.propose import compared_rows

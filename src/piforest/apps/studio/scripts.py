@@ -113,7 +113,8 @@ def _read_matches(args: argparse.Namespace) -> Iterator[str]:
         yield f"images = [read_image(path) for path in {files!r}]"
         yield (
             f"found = match_images(*images, features={args.features or 'sift'!r}, "
-            f"ratio={args.ratio or 0.8!r}, mutual={not args.no_mutual!r})"
+            f"ratio={args.ratio or 0.8!r}, mutual={not args.no_mutual!r}"
+            + (f", max_size={args.max_size!r})" if args.max_size else ")")
         )
         yield "X = found.X"
         return
