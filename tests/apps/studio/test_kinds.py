@@ -44,7 +44,14 @@ def again(asking, tmp_path, monkeypatch, capsys):
             # One process: those of another run would still be in its folder.
             assert cli.main([*words[1:], "--jobs=1"]) == 0
         (tmp_path / "script.py").write_bytes(asking.file(job, "script.py", **query))
-        return runpy.run_path("script.py"), tmp_path
+        by_command = tmp_path / "rows.csv"
+        rows = by_command.rename("by_command.csv").read_bytes() if by_command.exists() else None
+        names = runpy.run_path("script.py")
+        if by_command.exists() and rows is not None:
+            assert by_command.read_bytes() == rows, "the script writes what the command writes"
+        elif rows is not None:
+            (tmp_path / "by_command.csv").rename(by_command)
+        return names, tmp_path
 
     return run
 

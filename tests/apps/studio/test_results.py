@@ -92,6 +92,10 @@ def test_the_script_repeats_the_scores_bit_for_bit(
     names = runpy.run_path("script.py")
     assert np.array_equal(names["scores"], scores)
     assert names["anomalous"].sum() == asking.result(job)["summary"]["anomalies"]
+    # It writes the rows that Studio gives, but for formulas.
+    written = rows_of((tmp_path / "rows.csv").read_bytes())
+    own = rows_of(asking.file(job, "rows.csv"))
+    assert [{**row, "note": harmless(row["note"])} for row in written] == own
 
 
 def test_another_threshold_is_in_the_rows_the_command_and_the_script(
@@ -109,9 +113,20 @@ def test_another_threshold_is_in_the_rows_the_command_and_the_script(
     (tmp_path / "script.py").write_bytes(asking.file(job, "script.py", threshold=threshold))
     names = runpy.run_path(str(tmp_path / "script.py"))
     assert np.array_equal(names["anomalous"], scores > threshold)
+    written = rows_of((tmp_path / "rows.csv").read_bytes())
+    assert [{**row, "note": harmless(row["note"])} for row in written] == own
     # The next file without a threshold has that of the run again.
     kept = rows_of(asking.file(job, "rows.csv"))
     assert sum(int(row["anomaly"] or 0) for row in kept) < len(scored) / 2
+
+
+def test_a_report_at_another_threshold_tells_the_time_of_the_run(asking, job, scores):
+    threshold = float(np.median(scores))
+    page = asking.file(job, "report.html", threshold=threshold).decode()
+    seconds = asking.result(job)["summary"]["seconds"]
+    assert f"<dt>Time</dt><dd>{seconds:.3g} s<" in page
+    flagged = int((scores > threshold).sum())
+    assert f"<dt>Anomalies</dt><dd>{flagged}<small>above {threshold:.4f}<" in page
 
 
 def test_arrays_are_those_of_the_file(asking, job, data):

@@ -19,13 +19,15 @@ _MODULES = {
     "voxel_sample": "piforest.clouds", "from_functions": "piforest.families",
     "get_family": "piforest.families", "only_pair": "piforest.io.matches",
     "open_matches": "piforest.io.matches", "read_table": "piforest.io.tables",
+    "with_scores": "piforest.io.tables", "write_table": "piforest.io.tables",
     "dates_as_numbers": "piforest.io.tables.dates", "propose": "piforest.proposals.propose",
     "inspect_series": "piforest.series", "inspect_surface": "piforest.surfaces",
-    "read_map": "piforest.surfaces", "match_images": "piforest.vision",
+    "read_map": "piforest.surfaces", "assign_rows": "piforest.structures.assignment",
+    "structures_to_assign": "piforest.structures.assignment", "match_images": "piforest.vision",
     "read_image": "piforest.vision", "propose_match_family": "piforest.vision.filtering",
     "PairOptions": "piforest.vision.pairs", "run_pairs": "piforest.vision.pairs",
 }  # fmt: skip
-_HEAD = '"""Made by piforest studio {version}. It repeats:\n\n    {command}\n"""\n\n'
+_HEAD = '"""Made by piforest studio {version}. It {does}:\n\n    {command}\n"""\n\n'
 
 
 def script_of(
@@ -36,18 +38,20 @@ def script_of(
 
     args.threshold = threshold if threshold is not None else getattr(args, "threshold", None)
     body = "\n".join(_WRITERS[args.command](args, inputs)) + "\n"
-    head = _HEAD.format(version=__version__, command=_quoted(command))
+    written = "write_table(" in body
+    does = "writes rows.csv as this does" if written else "computes what this does"
+    head = _HEAD.format(version=__version__, does=does, command=_quoted(command))
     return f"{head}{_imports(body)}\n{body}"
 
 
 def _imports(body: str) -> str:
-    """NumPy, for the code that users add, and the names that the script uses."""
+    """The modules and the names that the script uses."""
     used = {node.id for node in ast.walk(ast.parse(body)) if isinstance(node, ast.Name)}
     names = defaultdict(list)
     for name, module in _MODULES.items():
         if name in used:
             names[module].append(name)
-    lines = ["import runpy\n"] * ("runpy" in used) + ["import numpy as np\n"]
+    lines = ["import runpy\n"] * ("runpy" in used) + ["import numpy as np\n"] * ("np" in used)
     lines.append("\n".join(f"from {module} import {', '.join(names[module])}" for module in names))
     return "\n".join(lines) + "\n"
 
@@ -92,9 +96,10 @@ def _arguments(options: dict[str, Any]) -> str:
 def _reading(args: argparse.Namespace, columns: list[str]) -> Iterator[str]:
     """Lines that read the table and its points X, without rows that lack a number if asked."""
     yield f"table = read_table({str(args.file)!r})"
+    numbers = "table"
     if getattr(args, "dates", None) is not None:
-        yield f"table = dates_as_numbers(table, {args.dates!r})"
-    yield f"X = table.numbers({columns!r})"
+        numbers = f"dates_as_numbers(table, {args.dates!r})"
+    yield f"X = {numbers}.numbers({columns!r})"
     skips, groups = args.missing == "skip", getattr(args, "groups", None)
     if skips:
         yield "complete = ~np.isnan(X).any(axis=1)"
@@ -177,6 +182,27 @@ def _verdicts(args: argparse.Namespace, first: str = "") -> Iterator[str]:
     yield "anomalous = scores > detector.threshold_"
 
 
+def _rows(args: argparse.Namespace, detector: bool = True) -> Iterator[str]:
+    """Lines that write the rows as the command does. detector: of this fit, not of a file."""
+    scored = "complete" if args.missing == "skip" else "None"
+    yield "# Anomalies belong to no structure."
+    if detector:
+        yield "assigned = assign_rows(X, ~anomalous, detector.structures_)"
+    else:
+        yield "structures = structures_to_assign(detector)"
+        yield "assigned = None if structures is None else assign_rows(X, ~anomalous, structures)"
+    if getattr(args, "connected", False):
+        yield "pieces = detector.findings_.pieces(detector.backend_)"
+        yield "assigned = assigned._replace(pieces=pieces.of(X, assigned))"
+    yield f"rows = with_scores(table, scores, detector.threshold_, {scored}, assigned)"
+    yield "write_table('rows.csv', rows)"
+    yield from _told("anomalous")
+
+
+def _told(flagged: str) -> Iterator[str]:
+    yield f"print({flagged}.sum(), 'anomalies among', len(scores), 'rows')"
+
+
 def _at_threshold(args: argparse.Namespace) -> Iterator[str]:
     if args.threshold is not None:
         yield f"found = found.with_threshold({args.threshold!r})"
@@ -189,6 +215,7 @@ def _detect(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     yield from _reading(args, inputs["columns"])
     yield from _detector(args, inputs)
     yield from _fit(args)
+    yield from _rows(args)
 
 
 def _cloud(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
@@ -198,6 +225,7 @@ def _cloud(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
         yield f"X = np.column_stack([X, estimate_normals(X, viewpoint={inputs['viewpoint']!r})])"
     yield from _local_detector(args, inputs) if args.local else _detector(args, inputs)
     yield from _fit(args)
+    yield from _told("anomalous")
 
 
 def _local_detector(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
@@ -215,6 +243,7 @@ def _matches(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
         yield f"options = PairOptions({_arguments(inputs['options'])})"
         yield "results = list(run_pairs(file, file.pairs(), options, n_jobs=1))"
         yield "scores = [each.scores for each in results]"
+        yield "print(sum(each.kept.sum() for each in results), 'matches kept')"
         return
     if args.suggest:
         yield from _read_matches(args)
@@ -224,6 +253,7 @@ def _matches(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     yield from _read_matches(args)
     yield from _detector(args, inputs)
     yield from _fit(args)
+    yield from _told("anomalous")
 
 
 def _surface(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
@@ -236,10 +266,12 @@ def _surface(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     )
     yield from _at_threshold(args)
     yield "scores, defects = found.scores, found.defects"
+    yield "print(*defects, sep='\\n')"
 
 
 def _series(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
-    yield f"table = dates_as_numbers(read_table({str(args.file)!r}), {args.dates or 'seconds'!r})"
+    yield f"whole = read_table({str(args.file)!r})"
+    yield f"table = dates_as_numbers(whole, {args.dates or 'seconds'!r})"
     yield f"columns = {inputs['columns']!r}"
     yield f"used = ~table.missing([{args.time!r}, *columns])"
     family = _families(inputs, args) if inputs["families"] else repr(args.family[0])
@@ -253,12 +285,15 @@ def _series(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     )
     yield from _at_threshold(args)
     yield "scores, runs = found.scores, found.runs"
+    yield "write_table('rows.csv', with_scores(whole, scores, found.threshold, used))"
+    yield from _told("found.flagged")
 
 
 def _score(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     yield f"detector = load({str(args.model)!r})"
     yield from _reading(args, inputs["columns"])
     yield from _verdicts(args)
+    yield from _rows(args, detector=False)
 
 
 def _suggest(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
