@@ -21,7 +21,7 @@ def ran(detector, data):
 
 
 @pytest.mark.parametrize(
-    "detector, data",
+    ("detector", "data"),
     [
         (PreferenceIsolationForest("line", n_models=300, random_state=0), X),
         (PreferenceIsolationForest(get_family("linear_regression", target=0), n_models=300,

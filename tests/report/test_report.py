@@ -120,10 +120,8 @@ def test_a_page_without_structure_says_so_in_the_headline_and_a_banner(write, fe
     with pytest.warns(UserWarning, match="no point is flagged"):
         detector, _ = fitted(X=X)
     page, _ = write(detector, X)
-    assert (
-        'No line was found. <span class="together"><b id="flagged">0</b> of 90</span> points are flagged'
-        in page
-    )
+    count = '<span class="together"><b id="flagged">0</b> of 90</span>'
+    assert f"No line was found. {count} points are flagged" in page
     assert "flags nothing: no structure was found" in page
     assert '<section class="banner"' in page
     assert html.escape(detector.diagnosis_[0].advice) in page

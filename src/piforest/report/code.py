@@ -65,9 +65,10 @@ def is_registered(family: Any) -> bool:
     """Whether `get_family` makes this family from its name and its options."""
     from ..families import get_family, list_families
 
-    if not is_dataclass(family) or getattr(family, "name", None) not in list_families():
+    name = getattr(family, "name", None)
+    if not is_dataclass(family) or name not in list_families():
         return False
-    return type(get_family(family.name)) is type(family)
+    return type(get_family(str(name))).__name__ == type(family).__name__
 
 
 def changed_fields(value: Any) -> dict[str, Any]:

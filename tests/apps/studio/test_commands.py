@@ -31,6 +31,14 @@ def parsed(argv):
     return cli.make_parser().parse_args(argv)
 
 
+def test_a_comparison_of_families_gets_the_groups_of_the_run():
+    roles = {"x": "coordinate", "y": "coordinate", "site": "group"}
+    asked, run = words("suggest", roles=roles), words(roles=roles)
+    for word in ("--columns=x,y", "--groups=site"):
+        assert word in asked
+        assert word in run
+
+
 def test_settings_become_options_of_the_command():
     args = parsed(words(
         roles={"x": "coordinate", "y": "coordinate", "site": "group", "note": "ignore"},

@@ -13,6 +13,7 @@ from .arrays import Arrays
 from .diagnosing import with_actions
 from .running import RecordingOutput
 from .script_inputs import script_inputs
+from .wording import plain
 from .worker import write_json
 
 # At most this many rows are shown: half the most anomalous ones, half a random sample.
@@ -47,7 +48,7 @@ def write_result(folder: Path, spec: dict[str, Any], recorded: RecordingOutput) 
         "told": script_inputs(recorded),
         "kind": spec["kind"], "summary": summary, **content,
         "diagnosis": with_actions(summary.get("diagnosis", []), spec["settings"]),
-        "warnings": recorded.warnings, "arrays": arrays.listing(),
+        "warnings": [plain(each) for each in recorded.warnings], "arrays": arrays.listing(),
     }  # fmt: skip
     write_json(folder / "result.json", finite(result))
 
