@@ -142,7 +142,8 @@ def test_the_floor_of_p_is_named(write, lines):
     detector, X = lines
     least = min(detector.p_values(X))
     rows = round(1 / least) - 1
-    assert f"The smallest p that {rows} normal rows can show is 1 in {rows + 1}." in write()[0]
+    floor = f"p is at least {least:.3g}, 1 in {rows + 1}: {rows} normal rows can show no less."
+    assert floor in write()[0]
 
 
 def test_the_most_anomalous_rows_have_the_explanation_of_the_detector(write, lines):

@@ -228,8 +228,12 @@ def _about_rows(content: Content, top: Ints) -> str:
 
 def smallest_p(detector: Any) -> str:
     """The p of a row that scores above all normal ones, which cannot be smaller, in words."""
-    rows = round(detector.findings_.calibration(detector.backend_).weight)
-    return f"The smallest p that {rows:,} normal rows can show is 1 in {rows + 1:,}."
+    weight = detector.findings_.calibration(detector.backend_).weight
+    rows = round(weight)
+    return (
+        f"p is at least {1 / (1 + weight):.3g}, 1 in {rows + 1:,}: {rows:,} normal rows can show "
+        "no less."
+    )
 
 
 def _cell(name: str, value: str) -> str:

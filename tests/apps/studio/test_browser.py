@@ -131,14 +131,14 @@ def _score_another(page, folder):
     page.click("text=Or a file by its path, or a whole folder")
     page.click(f".link:has-text('{folder.name}')")
     page.click(".link:has-text('next.csv')")
-    page.wait_for_selector("#headline:has-text('by model.pif')")
+    page.wait_for_selector("#headline:has-text('by the model of the run')")
 
 
 def _take_away(page, tmp_path):
     go(page, page.url.split("#")[0], f"p/{project_of(page)}/result")
     page.wait_for_selector("#headline:has-text('circle')")
     page.click("nav >> text=Take away")
-    page.select_option("select", label="run 1")
+    page.select_option("#take-of", label="Run 1: circle")
     page.wait_for_selector("#code-script")
     no_room = {"status": 422, "json": {"error": "no room"}}
     page.route("**/rows.parquet*", lambda route: route.fulfill(**no_room))

@@ -183,9 +183,11 @@ def test_a_row_is_explained_as_the_command_does(asking, job, scores):
     expected = detector.explain(pd.DataFrame(x, columns=["x", "y"]))[0]
     # It says when p cannot be smaller.
     least = detector.p_values(pd.DataFrame({"x": [99.0], "y": [-99.0]}))[0]
-    floor = f" The smallest p that {round(1 / least) - 1} normal rows can show is 1 in "
     assert found["text"].startswith(expected.text)
-    assert floor in found["text"]
+    assert found["p_value"] == pytest.approx(least)
+    assert f" p is at least {least:.3g}, 1 in {round(1 / least)}: " in found["text"]
+    kept = asking.get(f"/jobs/{job}/explain/{int(rows[scores.argmin()])}").json()
+    assert "p is at least" not in kept["text"]
     assert found["nearest"][0]["sigmas"] == expected.nearest[0].sigmas
     assert asking.get(f"/jobs/{job}/explain/151").status_code == 404  # it lacks a number
 

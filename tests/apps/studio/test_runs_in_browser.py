@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from report_pages import until
 from studio_pages import (
     WAIT,
     choose_by_hand,
@@ -122,14 +123,14 @@ def test_a_target_that_is_suggested_is_shown_and_not_chosen(tab, tmp_path):
     assert page.input_value("[data-role=price]") == "target"
     page.select_option("[data-role=place]", "ignore")
     page.wait_for_selector("#says:has-text('place: ignore.')")
-    page.wait_for_function("document.querySelector('[data-role=price]')?.value === 'target'")
+    until(page, "document.querySelector('[data-role=price]')?.value === 'target'")
     saved = page.evaluate(
         "key => fetch(`/api/projects/${key}`).then(a => a.json()).then(p => p.settings.roles)",
         project_of(page),
     )
     assert saved == {"place": "ignore", "size": "coordinate", "price": "coordinate"}
     page.select_option("[data-role=size]", "target")
-    page.wait_for_function("document.querySelector('[data-role=price]')?.value === 'coordinate'")
+    until(page, "document.querySelector('[data-role=price]')?.value === 'coordinate'")
     assert page.input_value("[data-role=size]") == "target"
 
 

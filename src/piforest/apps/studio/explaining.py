@@ -50,9 +50,11 @@ def _floor(detector: Any, p: float | None) -> str:
     """What to know of a p that cannot be smaller."""
     from ...report.parts import smallest_p
 
-    if p is None or p > 1 / (1 + detector.findings_.calibration(detector.backend_).weight):
+    if p is None:
         return ""
-    return f" {smallest_p(detector)}"
+    weight = detector.findings_.calibration(detector.backend_).weight
+    # Of a sum: it has the error of its rounding.
+    return f" {smallest_p(detector)}" if p <= (1 + 1e-9) / (1 + weight) else ""
 
 
 def _reason(detector: Any, x: Floats, threshold: float | None) -> Any:

@@ -53,7 +53,7 @@ export async function takePage({ page, project, job }) {
     page.append(card("Nothing yet", note("No run has ended.")));
     return;
   }
-  if (runs.length > 1) page.append(field("Of", select(runs.map((each) => [each.id, longName(project, each)]), chosen.id, (id) => { location.hash = `#/p/${project.id}/take/${id}`; })));
+  if (runs.length > 1) page.append(field("Of", select(runs.map((each) => [each.id, longName(project, each)]), chosen.id, (id) => { location.hash = `#/p/${project.id}/take/${id}`; }, { id: "take-of" })));
   const query = thresholdQuery(chosen.id), result = await get(`/jobs/${chosen.id}/result`);
   const items = result.files.map((name) => element("li", {},
     fileLink(`/jobs/${chosen.id}/files/${name}${query}`, name),
