@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("fastapi", reason="piforest[studio] is not installed")
-from piforest import load
+from piforest import PreferenceIsolationForest, load
 from piforest.apps import cli
+from piforest.apps.studio import explaining
 from piforest.apps.studio.files import harmless
+from piforest.datasets import make_lines
 from piforest.io.tables import read_table
 from piforest.labels.calibration import Calibration
 from studio_runs import lines_csv, studio_in
@@ -181,15 +183,23 @@ def test_a_row_is_explained_as_the_command_does(asking, job, scores):
     detector = load(asking.studio.store.job_folder(job) / "run" / "model.pif")
     x = [[found["values"]["x"], found["values"]["y"]]]
     expected = detector.explain(pd.DataFrame(x, columns=["x", "y"]))[0]
-    # It says when p cannot be smaller.
-    least = detector.p_values(pd.DataFrame({"x": [99.0], "y": [-99.0]}))[0]
     assert found["text"].startswith(expected.text)
-    assert found["p_value"] == pytest.approx(least)
-    assert f" p is at least {least:.3g}, 1 in {round(1 / least)}: " in found["text"]
-    kept = asking.get(f"/jobs/{job}/explain/{int(rows[scores.argmin()])}").json()
-    assert "p is at least" not in kept["text"]
+    assert found["p_value"] == expected.p_value
     assert found["nearest"][0]["sigmas"] == expected.nearest[0].sigmas
     assert asking.get(f"/jobs/{job}/explain/151").status_code == 404  # it lacks a number
+
+
+def test_a_p_that_cannot_be_smaller_is_called_so():
+    X = make_lines(2, noise=0.005, anomaly_share=0.2, random_state=0).data
+    detector = PreferenceIsolationForest("line", n_models=500, random_state=0).fit(X)
+    ordered = np.sort(detector.p_values(X))
+    normal = detector.findings_.calibration(detector.backend_).weight
+    assert ordered[0] == pytest.approx(1 / (1 + normal))
+    said = explaining._floor(detector, float(ordered[0]))
+    assert said == (f" p is at least {ordered[0]:.3g}, 1 in {round(normal) + 1}: "
+                    f"{round(normal)} normal rows can show no less.")  # fmt: skip
+    assert explaining._floor(detector, float(ordered[-1])) == ""
+    assert explaining._floor(detector, None) == ""
 
 
 def test_marks_give_precision_and_recall_on_what_was_marked(asking, job, project, scores):
