@@ -18,7 +18,10 @@ _MODULES = {
     "load": "piforest", "Stream": "piforest._random", "estimate_normals": "piforest.clouds",
     "voxel_sample": "piforest.clouds", "from_functions": "piforest.families",
     "get_family": "piforest.families", "only_pair": "piforest.io.matches",
-    "open_matches": "piforest.io.matches", "read_table": "piforest.io.tables",
+    "open_matches": "piforest.io.matches", "MATCH": "piforest.io.matches",
+    "MatchTable": "piforest.io.matches.table", "quality_of": "piforest.io.matches.table",
+    "Table": "piforest.io.tables", "colours_by_score": "piforest.apps.cli._colours",
+    "read_table": "piforest.io.tables",
     "with_scores": "piforest.io.tables", "write_table": "piforest.io.tables",
     "dates_as_numbers": "piforest.io.tables.dates", "propose": "piforest.proposals.propose",
     "inspect_series": "piforest.series", "inspect_surface": "piforest.surfaces",
@@ -121,10 +124,16 @@ def _read_matches(args: argparse.Namespace) -> Iterator[str]:
             f"ratio={args.ratio or 0.8!r}, mutual={not args.no_mutual!r})"
         )
         yield "X = found.X"
+        yield "columns = {**dict(zip(MATCH, X.T)), 'ratio': found.ratio}"
+        yield "table = Table(columns, 'matches', points=MATCH)"
         return
     columns = f", columns={args.columns!r}" if args.columns else ""
     yield f"file = open_matches({files[0]!r}{columns})"
-    yield f"X = file.read(only_pair(file, {args.pair!r})).X"
+    yield f"found = file.read(only_pair(file, {args.pair!r}))"
+    yield f"table = file.table if isinstance(file, MatchTable) else found.table({files[0]!r})"
+    yield "X = found.X"
+    if args.quality is not None:
+        yield f"quality = quality_of(table, {args.quality!r})"
 
 
 # Lines that fit and score.
@@ -144,15 +153,24 @@ def _custom(args: argparse.Namespace) -> Iterator[str]:
     )
 
 
+# By what else `fit` gets of each row.
+_SAMPLERS = {"groups": "grouped", "quality": "weighted"}
+
+
+def _rows_have(args: argparse.Namespace) -> str:
+    """What `fit` gets of each row beside its coordinates; empty for nothing."""
+    return next((each for each in _SAMPLERS if getattr(args, each, None) is not None), "")
+
+
 def _detector(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     """Lines that make the detector of the whole file."""
     yield from _custom(args)
-    grouped = getattr(args, "groups", None) is not None
+    sampler = _SAMPLERS.get(_rows_have(args), "mixed")
     given = {
         "sigma": (args.sigma, "auto"), "contamination": (args.contamination, "auto"),
         "scale_columns": (getattr(args, "scale_columns", "auto"), "auto"),
         "false_alarm_rate": (args.false_alarm_rate, None), "n_models": (args.models, None),
-        "n_estimators": (args.trees, 100), "sampler": ("grouped" if grouped else "mixed", "mixed"),
+        "n_estimators": (args.trees, 100), "sampler": (sampler, "mixed"),
     }  # fmt: skip
     changed = _arguments({name: value for name, (value, usual) in given.items() if value != usual})
     yield (
@@ -163,11 +181,12 @@ def _detector(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]
 
 def _fit(args: argparse.Namespace) -> Iterator[str]:
     """Lines that fit to all rows, or to one of each voxel, and score all."""
-    rows, grouped = "", getattr(args, "groups", None) is not None
+    rows, name = "", _rows_have(args)
     if getattr(args, "voxel", None) is not None:
         rows = "[some]"
         yield f"some = voxel_sample(X[:, :3], {args.voxel!r})"
-    yield f"detector.fit(X{rows}{f', groups=groups{rows}' * grouped})"
+    more = f", {name}={name}{rows}" if name else ""
+    yield f"detector.fit(X{rows}{more})"
     known = not rows and not getattr(args, "local", False)
     if known:
         yield "# Training rows have their scores; of more than 50,000 they are computed."
@@ -184,7 +203,7 @@ def _verdicts(args: argparse.Namespace, first: str = "") -> Iterator[str]:
 
 def _rows(args: argparse.Namespace, detector: bool = True) -> Iterator[str]:
     """Lines that write the rows as the command does. detector: of this fit, not of a file."""
-    scored = "complete" if args.missing == "skip" else "None"
+    scored = "complete" if getattr(args, "missing", None) == "skip" else "None"
     yield "# Anomalies belong to no structure."
     if detector:
         yield "assigned = assign_rows(X, ~anomalous, detector.structures_)"
@@ -195,6 +214,11 @@ def _rows(args: argparse.Namespace, detector: bool = True) -> Iterator[str]:
         yield "pieces = detector.findings_.pieces(detector.backend_)"
         yield "assigned = assigned._replace(pieces=pieces.of(X, assigned))"
     yield f"rows = with_scores(table, scores, detector.threshold_, {scored}, assigned)"
+    if args.command == "cloud":
+        every = "np.ones(len(X), bool)" if scored == "None" else scored
+        yield "# Blue for kept points, red for anomalies."
+        yield f"colours = colours_by_score(scores, detector.threshold_, {every})"
+        yield "rows = rows.with_columns(colours)"
     yield "write_table('rows.csv', rows)"
     yield from _told("anomalous")
 
@@ -222,10 +246,15 @@ def _cloud(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     estimated = inputs.get("normals") == "estimated"
     yield from _reading(args, inputs["columns"][:3] if estimated else inputs["columns"])
     if estimated:
-        yield f"X = np.column_stack([X, estimate_normals(X, viewpoint={inputs['viewpoint']!r})])"
+        yield f"normals = estimate_normals(X, viewpoint={inputs['viewpoint']!r})"
+        yield "X = np.column_stack([X, normals])"
+    if estimated and args.missing == "error":
+        yield "table = table.with_columns(dict(zip(['nx', 'ny', 'nz'], normals.T)))"
     yield from _local_detector(args, inputs) if args.local else _detector(args, inputs)
     yield from _fit(args)
-    yield from _told("anomalous")
+    # Rows that lack a number lack a normal, too: their place in the file is not known here.
+    written = not args.local and (not estimated or args.missing == "error")
+    yield from _rows(args) if written else _told("anomalous")
 
 
 def _local_detector(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
@@ -253,7 +282,7 @@ def _matches(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
     yield from _read_matches(args)
     yield from _detector(args, inputs)
     yield from _fit(args)
-    yield from _told("anomalous")
+    yield from _rows(args)
 
 
 def _surface(args: argparse.Namespace, inputs: dict[str, Any]) -> Iterator[str]:
