@@ -43,10 +43,18 @@ def test_the_code_that_is_printed_gives_the_same_scores(detector, data):
     assert np.array_equal(moved.labels_, detector.labels_)
 
 
-def test_a_family_of_functions_is_shown_without_its_address():
-    family = from_functions(lambda x: x[0], lambda X, p: X[:, 0], sample_size=1, name="mine")
-    detector = PreferenceIsolationForest(family, n_models=50, random_state=0)
-    detector.threshold_source_ = "automatic"
+@pytest.mark.slow
+def test_what_is_not_in_the_code_is_named_above_it():
+    family = from_functions(
+        lambda points: points[0], lambda X, p: np.linalg.norm(X - p, axis=1), sample_size=1,
+        name="mine",
+    )  # fmt: skip
+    groups = np.arange(len(X)) % 3
+    detector = PreferenceIsolationForest(family, sampler="grouped", n_models=300, random_state=0)
+    detector.fit(X, groups=groups)
     code = code_of(detector, 0.5)
-    assert " at 0x" not in code
-    assert "mine" in code
+    assert "# Given: X, groups, family\n" in code
+    names = {"X": X, "groups": groups, "family": family}
+    exec(code, names)
+    assert np.array_equal(names["detector"].scores_, detector.scores_)
+    assert "# Given: X\n" in code_of(PreferenceIsolationForest("line").fit(X), 0.5)

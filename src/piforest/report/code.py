@@ -9,6 +9,8 @@ from typing import Any
 
 # They change what is printed or how long it takes, not the result.
 _NO_RESULT = ("verbose", "n_jobs")
+# What `fit` gets of each row beside its coordinates, by the sampler.
+_OF_ROWS = {"grouped": "groups", "weighted": "quality"}
 
 
 def code_of(detector: Any, threshold: float) -> str:
@@ -21,16 +23,22 @@ def code_of(detector: Any, threshold: float) -> str:
             continue
         text, uses = _value(value)
         named |= uses
+        if name == "family" and _is_own(value):
+            text = "family=family"
         arguments.append(text if name == "family" else f"{name}={text}")
     kind = type(detector).__name__
-    groups = ", groups=groups" if getattr(detector, "sampler", None) == "grouped" else ""
-    fit = f"detector.fit(X{groups})"
+    more = _OF_ROWS.get(str(getattr(detector, "sampler", None)), "")
+    fit = f"detector.fit(X{f', {more}={more}' if more else ''})"
     if detector.threshold_source_ == "given":
         fit += f".set_threshold({threshold!r})"
+    # Functions of the user have no text that makes them again.
+    own = "family" if arguments and arguments[0].startswith("family=") else ""
+    needed = ", ".join(each for each in ("X", more, own) if each)
     return "\n".join([
         f"from {_home(detector)} import {kind}",
         *(f"from piforest.families import {name}" for name in sorted(named)),
         "",
+        f"# Given: {needed}",
         f"detector = {kind}({', '.join(arguments)})",
         fit,
     ])  # fmt: skip
@@ -59,6 +67,12 @@ def _value(value: Any) -> tuple[str, set[str]]:
         given = "".join(f", {name}={each!r}" for name, each in changed_fields(value).items())
         return f"get_family({value.name!r}{given})", {"get_family"}
     return stable(repr(value)), set()
+
+
+def _is_own(family: Any) -> bool:
+    """Whether a family, or one of several, is neither a name nor one of piforest."""
+    parts = family if isinstance(family, (list, tuple)) else [family]
+    return not all(isinstance(each, str) or is_registered(each) for each in parts)
 
 
 def is_registered(family: Any) -> bool:

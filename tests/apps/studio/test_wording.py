@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from piforest.apps.studio.diagnosing import with_actions
+from piforest.apps.studio.results import headline
 from piforest.apps.studio.wording import plain
 
 MESSAGES = [
@@ -48,3 +50,20 @@ def test_the_advice_of_a_finding_is_plain_and_its_button_stays():
     [shown] = with_actions(found, {})
     assert shown["way_out"] == "Try polynomial (degree=3), or compare families."
     assert shown["action"]["settings"] == {"families": ["polynomial"], "options": {"degree": 3}}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("automatic", "0 of 569 points follow no line (0.0 %); 1 structure found."),
+        ("too many beyond",
+         "Too many are beyond the structures to flag any: none of 569 points is flagged."),
+        ("units differ",
+         "The columns seem to have different units: none of 569 points is flagged."),
+    ],
+)  # fmt: skip
+def test_the_headline_says_why_nothing_is_flagged(source, expected):
+    summary = {"family": ["line"], "points": 569, "anomalies": 0, "found_structure": True,
+               "structures": [{}], "threshold_source": source}  # fmt: skip
+    said = headline(SimpleNamespace(summary=summary), SimpleNamespace(noun="points"))
+    assert said == expected

@@ -20,6 +20,11 @@ from .worker import write_json
 MOST_ROWS = 1_000_000
 # The scores of all rows, for downloads.
 ALL_SCORES = "scores.npy"
+# Why no row is flagged, although there are structures.
+_NOTHING = {
+    "too many beyond": "Too many are beyond the structures to flag any",
+    "units differ": "The columns seem to have different units",
+}
 
 
 def write_result(folder: Path, spec: dict[str, Any], recorded: RecordingOutput) -> None:
@@ -139,6 +144,8 @@ def headline(recorded: RecordingOutput, content: Any) -> str:
     n, flagged = summary["points"], summary["anomalies"]
     if not summary["found_structure"]:
         return f"No {kind} was found in {n:,} {content.noun}; {flagged:,} are flagged."
+    if summary["threshold_source"] in _NOTHING:
+        return f"{_NOTHING[summary['threshold_source']]}: none of {n:,} {content.noun} is flagged."
     structures = len(summary["structures"])
     several = "" if structures == 1 else "s"
     return (
