@@ -74,8 +74,8 @@ def test_the_settings_of_examples_are_valid(name):
 @pytest.mark.parametrize(
     ("project", "settings", "text"),
     [
-        ("table", {"voxel": 0.1}, "voxel: `piforest detect` has no such setting"),
-        ("map", {"trees": 9}, "trees: `piforest surface` has no such setting"),
+        ("table", {"voxel": 0.1}, "voxel: a table has no such setting"),
+        ("map", {"trees": 9}, "trees: a map has no such setting"),
         ("table", {"roles": {"q": "quality"}}, "no use for a column of role quality"),
         ("table", {"roles": {"a": "target", "b": "target"}}, "one column is the target"),
         ("series", {"roles": {"a": "coordinate"}}, "needs a column with the role time"),
