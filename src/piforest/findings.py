@@ -78,6 +78,7 @@ class Findings:
         self._greedy: list[Structure] | None = None if known is None else known.greedy
         self._known = None if known is None else known.found
         self._structures: list[Structure] | None = None
+        self._structures_at: tuple[float, list[Structure]] | None = None
         self.better_family: list[Finding] | None = None
         """set on first use by the detector"""
         self._choice = self._own_choice = Choice(labels.NOTHING_FLAGGED)
@@ -224,6 +225,18 @@ class Findings:
             self._structures = self._described(self._find_structures(backend))
         return self._structures
 
+    def structures_at(self, backend: Backend, threshold: float) -> list[Structure]:
+        """The structures with the members that a threshold other than their own leaves them: rows
+        that it flags belong to none."""
+        if self._structures_at is None or self._structures_at[0] != threshold:
+            found = self.structures(backend)
+            rows, numbers, is_pool = self._represented()
+            scores = self.fitted.pool_scores if is_pool else self.subset_scores(backend)
+            cells = assign_rows(rows, scores <= threshold, found).labels
+            kept = [each.with_members(numbers[cells == k]) for k, each in enumerate(found)]
+            self._structures_at = (threshold, kept)
+        return self._structures_at[1]
+
     def to_store(self, backend: Backend) -> StoredStructures | None:
         """The structures for a model file; None for a forest without models."""
         if self.fitted.embedding is None:
@@ -234,6 +247,7 @@ class Findings:
     def name_columns(self, names: Sequence[str]) -> None:
         """Describe the structures and the diagnosis by these names of the columns."""
         self.names, self._diagnosis = tuple(str(name) for name in names), None
+        self._structures_at = None
         if self._structures is not None:
             self._structures, self._pieces = self._described(self._structures), None
 
@@ -265,6 +279,16 @@ class Findings:
             rows, numbers, _ = self._represented()
             self._pieces = find_pieces(rows, numbers, self.structures(backend))
         return self._pieces
+
+    def pieces_at(self, backend: Backend, threshold: float) -> list[Structure]:
+        """The pieces with the members that another threshold leaves them, as `structures_at`."""
+        pieces, (rows, numbers, _) = self.pieces(backend), self._represented()
+        found = self.structures_at(backend, threshold)
+        labels = np.full(len(rows), -1, np.int64)
+        for k, each in enumerate(found):
+            labels[np.searchsorted(numbers, each.members)] = k
+        parts = pieces.of(rows, Assignment(labels, np.zeros(len(rows))))
+        return [each.with_members(numbers[parts == k]) for k, each in enumerate(pieces.structures)]
 
     def calibration(self, backend: Backend) -> Calibration:
         """The scores of normal training rows, which p-values compare with."""

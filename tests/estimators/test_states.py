@@ -78,7 +78,7 @@ def reference(name, data):
     return Results(
         detector.scores_.copy(), new, detector.threshold_, detector.threshold_source_,
         detector.null_scores_.copy() if structured else None,
-        str(quiet(getattr, detector, "structures_")) if structured else "",
+        str(quiet(structures_of, detector)) if structured else "",
     )  # fmt: skip
 
 
@@ -98,6 +98,11 @@ def nodes(trees, tree, node):
     children = [int(trees.first_child[at]) + k for k in range(trees.branching)]
     seeds = [int(trees.seed[trees.roots[tree] + child]) for child in children]
     return seeds, [nodes(trees, tree, child) for child in children]
+
+
+def structures_of(detector):
+    """Those of the automatic threshold; `structures_` has the members of the one that is set."""
+    return detector.findings_.structures(detector.backend_)
 
 
 def quiet(function, *args):
@@ -248,7 +253,11 @@ class DetectorMachine(RuleBasedStateMachine):
     def findings(self, state):
         if state.expected.null is not None:
             assert np.array_equal(state.detector.null_scores_, state.expected.null)
-            assert str(quiet(getattr, state.detector, "structures_")) == state.expected.structures
+            assert str(quiet(structures_of, state.detector)) == state.expected.structures
+            found, rows = state.detector.structures_, state.detector.structure_labels_
+            if state.source in ("given", "contamination"):
+                for k, each in enumerate(found):
+                    assert np.array_equal(each.members, np.flatnonzero(rows == k))
 
     @rule(state=states)
     def a_step_that_fails_changes_nothing(self, state):

@@ -107,6 +107,8 @@ def test_a_threshold_that_was_set_by_hand_is_not_called_automatic(write, lines, 
         words = plain(write(each)[0])
         assert "Threshold 0.7500 set by hand" in words
         assert ".fit(X).set_threshold(0.75)" in words
+        assert f"Anomalies {(each.anomaly_score(lines[1]) > 0.75).sum()} above 0.7500" in words
+        assert "refer to the threshold 0.7500" in words
     found = plain(write(detector.set_contamination("auto"))[0])
     assert f"Threshold {-lines[0].offset_:.4f} chosen automatically" in found
     assert "contamination 5 %" in plain(write(detector.set_contamination(0.05))[0])
@@ -118,11 +120,30 @@ def test_a_page_without_structure_says_so_in_the_headline_and_a_banner(write, fe
     with pytest.warns(UserWarning, match="no point is flagged"):
         detector, _ = fitted(X=X)
     page, _ = write(detector, X)
-    assert 'No line was found. <b id="flagged">0</b> of 90 points are flagged' in page
+    count = '<span class="together"><b id="flagged">0</b> of 90</span>'
+    assert f"No line was found. {count} points are flagged" in page
     assert "flags nothing: no structure was found" in page
     assert '<section class="banner"' in page
     assert html.escape(detector.diagnosis_[0].advice) in page
     assert '<section class="banner"' not in write(*few_anomalies)[0]
+
+
+def test_members_of_structures_are_those_that_the_threshold_keeps(write, lines):
+    detector, X = lines
+    moved = copy.copy(detector).set_threshold(float(np.quantile(detector.scores_, 0.5)))
+    text, _ = write(moved)
+    members = [int(each) for each in re.findall(r'data-name="Points">(\d+)', text)]
+    counted = np.bincount(moved.structure_labels_[moved.structure_labels_ >= 0])
+    assert members == counted[: len(members)].tolist()
+    assert sum(members) <= len(X) / 2
+
+
+def test_the_floor_of_p_is_named(write, lines):
+    detector, X = lines
+    least = min(detector.p_values(X))
+    rows = round(1 / least) - 1
+    floor = f"p is at least {least:.3g}, 1 in {rows + 1}: {rows} normal rows can show no less."
+    assert floor in write()[0]
 
 
 def test_the_most_anomalous_rows_have_the_explanation_of_the_detector(write, lines):

@@ -57,6 +57,14 @@ def test_labels_follow_the_threshold(detector):
     try:
         detector.set_threshold(0.0)
         assert (detector.structure_labels_ == -1).all()
+        assert [each.support for each in detector.structures_] == [0, 0, 0]
+        for change in (lambda: detector.set_threshold(0.9 * before),
+                       lambda: detector.set_contamination(0.5)):  # fmt: skip
+            change()
+            labels = detector.structure_labels_
+            assert (labels[detector.scores_ > detector.threshold_] == -1).all()
+            for k, each in enumerate(detector.structures_):
+                assert np.array_equal(np.flatnonzero(labels == k), each.members)
     finally:
         detector.set_contamination("auto")
     assert detector.threshold_ == before

@@ -144,7 +144,7 @@ def about_uneven_noise(
             f"The noise of {'a law' if len(laws) == 1 else f'{len(laws)} laws'} is {factors} times "
             f"as large where the predicted {name} is {larger} as where it is {smaller}: rows there "
             "have high scores, although they are ordinary.",
-            f"Labels allow for it, scores do not: {advice}",
+            f"Which rows are flagged allows for it, the order of the scores does not: {advice}",
         )
 
 

@@ -12,6 +12,7 @@ from ..fitted import FittedForest
 from ..labels import votes as labels
 from ..labels.again import flagged_again
 from ..protocols import Floats
+from ..structures.greedy import Structure
 
 
 def explain_rows(
@@ -21,13 +22,14 @@ def explain_rows(
     rows: Floats,
     threshold: float,
     chosen: Literal["automatic", "given"] | float,
+    structures: list[Structure],
 ) -> list[Explanation]:
     """An explanation of each of the validated rows (n, d).
 
     chosen: how the threshold was: a share of the training rows, or given, so that it is the same
-    for any forest.
+    for any forest. structures: with the members that the threshold leaves them.
     """
-    scores, structures = backend.scores(fitted, rows), findings.structures(backend)
+    scores = backend.scores(fitted, rows)
     stability = flagged_again(
         backend.path_lengths(fitted, rows),
         fitted.forest.trees.normaliser,

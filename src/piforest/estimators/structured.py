@@ -25,6 +25,8 @@ from .preference_embedding import EmbeddingAttributes
 
 # The results of `assign`, in the order of `Assignment`.
 _ASSIGNED = ("structure", "distance")
+# Thresholds other than the automatic one, by which structures choose their members.
+_CHOSEN = ("given", "contamination", "false alarm rate")
 
 
 class StructuredDetector(EmbeddingAttributes, Detector):
@@ -37,7 +39,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         embedding = self._embedding()
         if embedding.sigma_source != "estimated":
             return embedding.sigma
-        return weighted_sigma(self.structures_, embedding.sigma)
+        return weighted_sigma(self._findings().structures(self.backend_), embedding.sigma)
 
     @property
     def null_scores_(self) -> Floats:
@@ -77,7 +79,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
             return []
         from ..proposals.better import about_class_target, less_than_proposed
 
-        structures = self.structures_
+        structures = self._findings().structures(self.backend_)
         share = sum(each.support for each in structures) / len(self.fitted_.subset)
         used = [unscaled(models.family) for models in self._embedding().models]
         less = less_than_proposed(proposals, used, share, len(structures))
@@ -91,7 +93,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         findings = self._findings()
         if findings.better_family is None:
             findings.better_family = []
-            explained = sum(each.support for each in self.structures_)
+            explained = sum(each.support for each in findings.structures(self.backend_))
             family, named = self.family_, getattr(self, "proposals_", None) is None
             if named and not isinstance(family, list) and 2 * explained < len(self.fitted_.subset):
                 from ..proposals.better import better_family
@@ -106,9 +108,13 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         """The structures of the data, in descending order of evidence.
 
         They are computed on first use, from at most `pool_size` points; the members are selected
-        from all points, or from a random 50,000 of them if there are more.
+        from all points, or from a random 50,000 of them if there are more. Anomalies are members
+        of none: another threshold leaves other members.
         """
-        return self._findings().structures(self.backend_)
+        findings = self._findings()
+        if self.threshold_source_ in _CHOSEN:
+            return findings.structures_at(self.backend_, self.threshold_)
+        return findings.structures(self.backend_)
 
     @property
     def structure_labels_(self) -> Ints:
@@ -143,7 +149,10 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         >>> len(detector.structures_), len(detector.connected_structures())
         (1, 2)
         """
-        return list(self._findings().pieces(self.backend_).structures)
+        findings = self._findings()
+        if self.threshold_source_ in _CHOSEN:
+            return findings.pieces_at(self.backend_, self.threshold_)
+        return list(findings.pieces(self.backend_).structures)
 
     @overload
     def assign(
@@ -272,7 +281,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
         True
         """
         calibration = self._calibration("anomaly_probability")
-        known = bool(self.structures_)
+        known = bool(self._findings().structures(self.backend_))
         function = partial(row_values.probability, calibration, known)
         return self._map_scores(X, "anomaly_probability", function)
 
@@ -285,7 +294,7 @@ class StructuredDetector(EmbeddingAttributes, Detector):
                 "metrics tanimoto, jaccard, ruzicka and cosine: the training rows of others vote "
                 "for themselves, and their scores cannot be compared with those of other rows."
             )
-        if not self.structures_:
+        if not self._findings().structures(self.backend_):
             warn_user(
                 f"no structure was found, so that {method} cannot tell normal rows from others; "
                 "see diagnosis_."
@@ -371,7 +380,9 @@ class StructuredDetector(EmbeddingAttributes, Detector):
             return []
         rows = self._validated(held)
         chosen = self._chosen_threshold()
-        return explain_rows(self.fitted_, findings, engine.backend, rows, self.threshold_, chosen)
+        return explain_rows(
+            self.fitted_, findings, engine.backend, rows, self.threshold_, chosen, self.structures_
+        )
 
     def _html_repr(self) -> str:
         """The diagram of scikit-learn, and the diagnosis of a fitted detector below it."""

@@ -97,6 +97,11 @@ class Calibration:
             np.clip(np.asarray(fitted.y_thresholds_, float), least, 1 - least),
         )
 
+    @property
+    def weight(self) -> float:
+        """The weight of all rows: as many normal ones stand behind a p-value."""
+        return float(self.below[-1])
+
     def p_values(self, scores: Floats) -> Floats:
         """(1 + the weight of the rows that score at least as high) / (1 + the weight of all)."""
         lower = self.below[np.searchsorted(self.ordered, scores, side="left")]

@@ -16,6 +16,7 @@ from .._ranges import outside_sentence
 from ..families import layout_of
 from ..protocols import Floats, Ints
 from ..structures.greedy import Structure
+from .code import code_of, stable
 from .content import Content
 from .payload import MAX_STRUCTURES
 
@@ -62,7 +63,8 @@ def headline(content: Content) -> str:
     total = len(content.X)
     share = f'(<span id="share">{100 * flagged / total:.1f}</span> %)'
     return (
-        f'{none}<b id="flagged">{flagged:,}</b> of {total:,} {content.noun} {rest} {share} at a '
+        f'{none}<span class="together"><b id="flagged">{flagged:,}</b> of {total:,}</span> '
+        f"{content.noun} {rest} {share} at a "
         f'threshold of <b id="at">{content.threshold:.4f}</b>.'
     )
 
@@ -73,7 +75,7 @@ def tiles(content: Content, seconds: float | None) -> str:
     flagged = int(np.sum(content.scores > content.threshold))
     shown: list[tuple[str, str, str]] = [
         (content.noun.capitalize(), f"{len(content.X):,}", f"{content.X.shape[1]} columns"),
-        ("Anomalies", f"{flagged:,}", "at the detector\u2019s threshold"),
+        ("Anomalies", f"{flagged:,}", f"above {content.threshold:.4f}"),
         ("Threshold", f"{content.threshold:.4f}", _contamination(detector)),
     ]
     if content.families:
@@ -116,7 +118,7 @@ def _contamination(detector: Any) -> str:
 def diagnosis(content: Content) -> str:
     """A banner with the findings about the data and the result; empty without any."""
     items = "".join(
-        f"<li>{escape(each.text)} <span>{escape(each.advice)}</span></li>"
+        f"<li>{_with_code(each.text)} <span>{_with_code(each.advice)}</span></li>"
         for each in getattr(content.detector, "diagnosis_", [])
     )
     ranges = getattr(content.detector.fitted_, "ranges", None)  # windows have none
@@ -129,6 +131,11 @@ def diagnosis(content: Content) -> str:
         '<section class="banner" aria-labelledby="diagnosis-title">'
         f'<h2 id="diagnosis-title">To know before you use the result</h2><ul>{items}</ul></section>'
     )
+
+
+def _with_code(text: str) -> str:
+    """Escaped text; what stands in backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def structures(content: Content) -> str:
@@ -213,7 +220,7 @@ def anomalous_rows(content: Content) -> str:
 def _about_rows(content: Content, top: Ints) -> str:
     """Which of the listed rows are not anomalies, and what p means."""
     flagged = int(np.sum(content.scores[top] > content.threshold))
-    notes = ["Explanations refer to the detector\u2019s threshold."]
+    notes = [f"Explanations refer to the threshold {content.threshold:.4f}."]
     if flagged == 0:
         notes.append("None of these rows is above it: all of them are kept.")
     elif flagged < len(top):
@@ -222,9 +229,19 @@ def _about_rows(content: Content, top: Ints) -> str:
     if getattr(content.detector, "has_null_", False):
         notes.append(
             "p is the probability that a normal row scores as high as this row: small for "
-            "anomalies."
+            f"anomalies. {smallest_p(content.detector)}"
         )
     return f'<p class="note">{" ".join(notes)}</p>'
+
+
+def smallest_p(detector: Any) -> str:
+    """The p of a row that scores above all normal ones, which cannot be smaller, in words."""
+    weight = detector.findings_.calibration(detector.backend_).weight
+    rows = round(weight)
+    return (
+        f"p is at least {1 / (1 + weight):.3g}, 1 in {rows + 1:,}: {rows:,} normal rows can show "
+        "no less."
+    )
 
 
 def _cell(name: str, value: str) -> str:
@@ -246,14 +263,12 @@ def settings(content: Content, command: str) -> str:
     from .. import __version__
 
     detector = content.detector
-    code = f"{_stable(repr(detector))}.fit(X)"
-    if detector.threshold_source_ == "given":
-        code += f".set_threshold({content.threshold!r})"
+    code = code_of(detector, content.threshold)
     lines = [
         _code("Command", command, "command") if command else "",
         _code("In Python", code, "code"),
         "<h3>Parameters</h3>",
-        _pairs({name: _stable(repr(v)) for name, v in detector.get_params(deep=False).items()}),
+        _pairs({name: stable(repr(v)) for name, v in detector.get_params(deep=False).items()}),
         "<h3>Versions</h3>",
         _pairs(
             {"piforest": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
@@ -265,11 +280,6 @@ def settings(content: Content, command: str) -> str:
 def _code(name: str, text: str, identifier: str) -> str:
     """A block of code, which the script keeps in step with the threshold."""
     return f'<h3>{name}</h3><pre tabindex="0"><code id="{identifier}">{escape(text)}</code></pre>'
-
-
-def _stable(text: str) -> str:
-    """The text without memory addresses, which differ from run to run."""
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
 
 
 def _pairs(values: dict[str, str]) -> str:

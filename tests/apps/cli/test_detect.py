@@ -330,6 +330,25 @@ def test_a_threshold_from_the_report_can_be_repeated(lines, capsys):
 
 
 @pytest.mark.slow
+def test_anomalies_belong_to_no_structure_at_any_threshold(lines, tmp_path, capsys, monkeypatch):
+    from piforest import plots
+
+    drawn = []
+    monkeypatch.setattr(plots, "plot_structures", lambda X, found, *_, **__: drawn.append(found))
+    for rule in (["--threshold", "0.6"], ["--contamination", "0.5"], []):
+        files = ["--out", tmp_path / "rows.csv", "--plot", tmp_path / "p.png", "--force"]
+        words = ["--family", "line", *rule, *files, "--json"]
+        code, printed, _ = run(capsys, "detect", lines, *words)
+        assert code == 0
+        rows = rows_of(tmp_path / "rows.csv")
+        kept = [int(row["structure"]) for row in rows if row["anomaly"] == "0"]
+        assert all(row["structure"] == "-1" for row in rows if row["anomaly"] == "1")
+        members = [each["members"] for each in json.loads(printed)["structures"]]
+        assert members == [kept.count(k) for k in range(len(members))]
+        assert [each.support for each in drawn[-1]] == members
+
+
+@pytest.mark.slow
 def test_structures_of_rows_are_in_json_with_equations_and_pieces(lines, capsys):
     code, printed, _ = run(
         capsys, "detect", lines, "--family", "line", "--connected", "--json", "--rows",

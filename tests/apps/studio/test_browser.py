@@ -25,7 +25,6 @@ from studio_pages import (
     open_example,
     project_of,
     run_to_result,
-    running_studio,
     set_threshold,
     start_studio,
     write_circle,
@@ -33,50 +32,6 @@ from studio_pages import (
 )
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed")
-
-
-@pytest.fixture(scope="module")
-def studio(tmp_path_factory):
-    """The address of a Studio, and the folder that it may read."""
-    playwright_and_chromium()
-    folder = tmp_path_factory.mktemp("files")
-    with running_studio(tmp_path_factory.mktemp("home"), folder) as address:
-        yield address, folder
-
-
-@pytest.fixture
-def tab(browser, studio):
-    """Opens tabs; at the end nothing may have gone wrong in them, or have left the machine."""
-    contexts, complaints = [], []
-    host = re.match(r"http://[^/]+", studio[0])[0]
-
-    def opened(context=None, route="", **options):
-        if context is None:
-            context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-            contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(WAIT)
-        page.on("console", lambda each: _complain(each, complaints))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda each: _leaves(each.url, host, complaints))
-        go(page, studio[0], route)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def _complain(message, complaints):
-    # A refused request is an answer in words on the page; the browser notes it too.
-    if message.type == "error" and "Failed to load resource" not in message.text:
-        complaints.append(message.text)
-
-
-def _leaves(url, host, complaints):
-    if not url.startswith((host, "data:", "blob:")):
-        complaints.append(url)
 
 
 def unnamed(page):
@@ -176,14 +131,14 @@ def _score_another(page, folder):
     page.click("text=Or a file by its path, or a whole folder")
     page.click(f".link:has-text('{folder.name}')")
     page.click(".link:has-text('next.csv')")
-    page.wait_for_selector("#headline:has-text('by model.pif')")
+    page.wait_for_selector("#headline:has-text('by the model of the run')")
 
 
 def _take_away(page, tmp_path):
     go(page, page.url.split("#")[0], f"p/{project_of(page)}/result")
     page.wait_for_selector("#headline:has-text('circle')")
     page.click("nav >> text=Take away")
-    page.select_option("select", label="run 1")
+    page.select_option("#take-of", label="Run 1: circle")
     page.wait_for_selector("#code-script")
     no_room = {"status": 422, "json": {"error": "no room"}}
     page.route("**/rows.parquet*", lambda route: route.fulfill(**no_room))

@@ -101,3 +101,37 @@ def test_numbers_of_single_precision_have_its_digits(tmp_path):
     np.save(tmp_path / "a.npy", np.array([[0.1, 2.5], [3.0, 4.25]], np.float32))
     found = columns.describe(str(tmp_path / "a.npy"), "table", {})
     assert found["preview"] == [["0.1", "2.5"], ["3.0", "4.25"]]
+
+
+def prices(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    size = rng.integers(30, 140, n)
+    price = np.round((3000 * size + 20000 + rng.normal(0, 4000, n)) / 100) * 100
+    return "size,price\n" + "\n".join(f"{a},{b:.0f}" for a, b in zip(size, price)) + "\n"
+
+
+def test_the_column_that_laws_predict_is_shown_as_the_target(tmp_path):
+    size, price = described(tmp_path, prices())["columns"]
+    assert (size["role"], price["role"]) == ("coordinate", "target")
+    assert price["suggested"] is True
+    chosen = described(tmp_path, prices(), roles={"size": "target"})["columns"]
+    assert [each["role"] for each in chosen] == ["target", "coordinate"]
+    assert not any(each.get("suggested") for each in chosen)
+
+
+def test_a_column_of_few_digits_is_said_to_be_rounded_and_only_a_coarse_one_is_a_finding(tmp_path):
+    found = described(tmp_path, prices())
+    assert [each["step"] for each in found["columns"]] == [1, 100]
+    texts = [each["text"] for each in found["findings"]]
+    assert "Values are rounded: size to 1." in texts
+    fine = described(tmp_path, "x,y\n" + "".join(f"{k / 7:.9f},{k % 3}\n" for k in range(90)))
+    assert [each["step"] for each in fine["columns"]] == [None, None]
+
+
+def test_a_date_that_is_none_makes_the_column_text_and_is_named(tmp_path):
+    rows = [f"2024-01-{1 + k % 28:02d} 0{k % 9}:00:00,{k},{k * k}" for k in range(1100)]
+    rows[1050] = "2024-01-01 24:00:00,5,6"
+    found = described(tmp_path, "when,a,b\n" + "\n".join(rows) + "\n")
+    assert found["columns"][0]["type"] == "text"
+    [bad] = [each for each in found["findings"] if each["code"] == "bad_date"]
+    assert bad["text"].startswith("Row 1051 of column 'when' is '2024-01-01 24:00:00', not a date")

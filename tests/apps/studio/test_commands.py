@@ -31,6 +31,14 @@ def parsed(argv):
     return cli.make_parser().parse_args(argv)
 
 
+def test_a_comparison_of_families_gets_the_groups_of_the_run():
+    roles = {"x": "coordinate", "y": "coordinate", "site": "group"}
+    asked, run = words("suggest", roles=roles), words(roles=roles)
+    for word in ("--columns=x,y", "--groups=site"):
+        assert word in asked
+        assert word in run
+
+
 def test_settings_become_options_of_the_command():
     args = parsed(words(
         roles={"x": "coordinate", "y": "coordinate", "site": "group", "note": "ignore"},
@@ -66,8 +74,8 @@ def test_the_settings_of_examples_are_valid(name):
 @pytest.mark.parametrize(
     ("project", "settings", "text"),
     [
-        ("table", {"voxel": 0.1}, "voxel: `piforest detect` has no such setting"),
-        ("map", {"trees": 9}, "trees: `piforest surface` has no such setting"),
+        ("table", {"voxel": 0.1}, "voxel: a table has no such setting"),
+        ("map", {"trees": 9}, "trees: a map has no such setting"),
         ("table", {"roles": {"q": "quality"}}, "no use for a column of role quality"),
         ("table", {"roles": {"a": "target", "b": "target"}}, "one column is the target"),
         ("series", {"roles": {"a": "coordinate"}}, "needs a column with the role time"),
@@ -155,4 +163,4 @@ def test_names_cannot_leave_the_text_of_a_script():
     told = {"columns": [evil], "families": [{"name": "line", "options": {}}]}
     tree = compile(script_of(args, told, to_repeat(argv)), "script.py", "exec", flags=1024)
     names = {type(each).__name__ for each in tree.body}
-    assert names == {"Expr", "Import", "ImportFrom", "Assign"}
+    assert names == {"Expr", "ImportFrom", "Assign"}

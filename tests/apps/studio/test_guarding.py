@@ -36,6 +36,22 @@ def test_every_address_needs_the_token(asking):
     assert "piforest studio printed" in plain.get("/api/projects").json()["error"]
 
 
+def test_a_browser_without_the_token_gets_a_page_that_says_what_to_do(asking):
+    plain = TestClient(asking.app, base_url=BASE)
+    wanted = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    answer = plain.get("/", headers=wanted)
+    assert answer.status_code == 401
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "where <code>piforest studio</code> was started" in answer.text
+    assert TOKEN not in answer.text
+    other = plain.get("/", headers={**wanted, "Host": "<b>x</b>"})
+    assert other.status_code == 421
+    assert "<b>x" not in other.text
+    for headers in ({}, {"Accept": "*/*"}, {"Accept": "application/json"}):
+        assert "error" in plain.get("/", headers=headers).json()
+    assert "error" in plain.post("/api/projects", headers=wanted).json()
+
+
 def test_the_token_in_the_address_becomes_a_cookie_that_scripts_cannot_read(asking):
     plain = TestClient(asking.app, base_url=BASE)
     answer = plain.get(f"/api/projects?token={TOKEN}")

@@ -44,7 +44,12 @@ def again(asking, tmp_path, monkeypatch, capsys):
             # One process: those of another run would still be in its folder.
             assert cli.main([*words[1:], "--jobs=1"]) == 0
         (tmp_path / "script.py").write_bytes(asking.file(job, "script.py", **query))
-        return runpy.run_path("script.py"), tmp_path
+        by_command = tmp_path / "rows.csv"
+        rows = by_command.rename("by_command.csv").read_bytes() if by_command.exists() else None
+        names = runpy.run_path("script.py")
+        if rows is not None:
+            assert by_command.read_bytes() == rows, "the script writes what the command writes"
+        return names, tmp_path
 
     return run
 
@@ -105,6 +110,18 @@ def test_two_images(asking, again):
     assert np.array_equal(names["scores"], scores)
     assert np.array_equal(score_column(folder / "rows.csv"), scores)
     assert asking.result(job)["view"]["mode"] == "matches"
+
+
+def test_matches_of_a_table_with_a_quality(asking, again):
+    X = make_motion_pair(2, random_state=0).data
+    score = np.random.default_rng(0).uniform(size=len(X))
+    lines = [",".join(f"{v:.4f}" for v in (*row, q)) for row, q in zip(X, score)]
+    content = "\n".join(["x1,y1,x2,y2,sure", *lines, ""]).encode()
+    project = asking.project(("pairs.csv", content), kind="matches")
+    job = asking.run(project, models=500, families=["homography"], roles={"sure": "quality"})
+    names, folder = again(project, job)
+    assert np.array_equal(names["scores"], asking.array(job, "scores"))
+    assert np.array_equal(score_column(folder / "rows.csv"), asking.array(job, "scores"))
 
 
 def test_matches_of_a_file(asking, again):

@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("fastapi", reason="piforest[studio] is not installed")
-from piforest import load
+from piforest import PreferenceIsolationForest, load
 from piforest.apps import cli
+from piforest.apps.studio import explaining
 from piforest.apps.studio.files import harmless
+from piforest.datasets import make_lines
 from piforest.io.tables import read_table
 from piforest.labels.calibration import Calibration
 from studio_runs import lines_csv, studio_in
@@ -92,6 +94,10 @@ def test_the_script_repeats_the_scores_bit_for_bit(
     names = runpy.run_path("script.py")
     assert np.array_equal(names["scores"], scores)
     assert names["anomalous"].sum() == asking.result(job)["summary"]["anomalies"]
+    # It writes the rows that Studio gives, but for formulas.
+    written = rows_of((tmp_path / "rows.csv").read_bytes())
+    own = rows_of(asking.file(job, "rows.csv"))
+    assert [{**row, "note": harmless(row["note"])} for row in written] == own
 
 
 def test_another_threshold_is_in_the_rows_the_command_and_the_script(
@@ -109,9 +115,20 @@ def test_another_threshold_is_in_the_rows_the_command_and_the_script(
     (tmp_path / "script.py").write_bytes(asking.file(job, "script.py", threshold=threshold))
     names = runpy.run_path(str(tmp_path / "script.py"))
     assert np.array_equal(names["anomalous"], scores > threshold)
+    written = rows_of((tmp_path / "rows.csv").read_bytes())
+    assert [{**row, "note": harmless(row["note"])} for row in written] == own
     # The next file without a threshold has that of the run again.
     kept = rows_of(asking.file(job, "rows.csv"))
     assert sum(int(row["anomaly"] or 0) for row in kept) < len(scored) / 2
+
+
+def test_a_report_at_another_threshold_tells_the_time_of_the_run(asking, job, scores):
+    threshold = float(np.median(scores))
+    page = asking.file(job, "report.html", threshold=threshold).decode()
+    seconds = asking.result(job)["summary"]["seconds"]
+    assert f"<dt>Time</dt><dd>{seconds:.3g} s<" in page
+    flagged = int((scores > threshold).sum())
+    assert f"<dt>Anomalies</dt><dd>{flagged}<small>above {threshold:.4f}<" in page
 
 
 def test_arrays_are_those_of_the_file(asking, job, data):
@@ -166,9 +183,23 @@ def test_a_row_is_explained_as_the_command_does(asking, job, scores):
     detector = load(asking.studio.store.job_folder(job) / "run" / "model.pif")
     x = [[found["values"]["x"], found["values"]["y"]]]
     expected = detector.explain(pd.DataFrame(x, columns=["x", "y"]))[0]
-    assert found["text"] == expected.text
+    assert found["text"].startswith(expected.text)
+    assert found["p_value"] == expected.p_value
     assert found["nearest"][0]["sigmas"] == expected.nearest[0].sigmas
     assert asking.get(f"/jobs/{job}/explain/151").status_code == 404  # it lacks a number
+
+
+def test_a_p_that_cannot_be_smaller_is_called_so():
+    X = make_lines(2, noise=0.005, anomaly_share=0.2, random_state=0).data
+    detector = PreferenceIsolationForest("line", n_models=500, random_state=0).fit(X)
+    ordered = np.sort(detector.p_values(X))
+    normal = detector.findings_.calibration(detector.backend_).weight
+    assert ordered[0] == pytest.approx(1 / (1 + normal))
+    said = explaining._floor(detector, float(ordered[0]))
+    assert said == (f" p is at least {ordered[0]:.3g}, 1 in {round(normal) + 1}: "
+                    f"{round(normal)} normal rows can show no less.")  # fmt: skip
+    assert explaining._floor(detector, float(ordered[-1])) == ""
+    assert explaining._floor(detector, None) == ""
 
 
 def test_marks_give_precision_and_recall_on_what_was_marked(asking, job, project, scores):

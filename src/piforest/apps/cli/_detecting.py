@@ -170,8 +170,8 @@ def fit_points(
     """A detector with the given options, fitted to the points; proposals: the comparison that chose
     the families, if none were given.
 
-    A program that runs the command again, for further outputs, puts the detector into args.fitted
-    and the scores into args.known_scores.
+    A program that runs the command again, for further outputs, puts the detector into args.fitted,
+    the scores into args.known_scores and the time that they took into args.known_seconds.
     """
     if getattr(args, "fitted", None) is not None:
         fitted: PreferenceIsolationForest = args.fitted
@@ -287,9 +287,10 @@ def _detect(
     if args.connected:
         pieces = detector.findings_.pieces(detector.backend_)
         assigned = assigned._replace(pieces=pieces.of(points.X, assigned))
-    seconds = time.perf_counter() - start
+    seconds = getattr(args, "known_seconds", time.perf_counter() - start)
     n_fitted = len(points.X if points.fitted is None else points.fitted)
     summary = summarize(detector, scores, points.rows, seconds, task.shown, n_fitted, assigned)
     if pieces is not None:
-        summary["structures"] = with_pieces(summary["structures"], pieces)
+        parts = zip(pieces.parents, detector.connected_structures())
+        summary["structures"] = with_pieces(summary["structures"], parts)
     return Detection(detector, scores, summary, points.rows, task.shown, assigned)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...estimators import LocalPreferenceIsolationForest, PreferenceIsolationForest
     from ...protocols import Bools, Floats, Ints
     from ...structures.assignment import Assignment
-    from ...structures.pieces import Pieces
+    from ...structures.greedy import Structure
 
 _TOP = 10
 _NAMED = 10
@@ -217,9 +217,11 @@ def to_json(value: Any) -> Any:
     return value if isinstance(value, (int, str, bool)) else str(value)
 
 
-def with_pieces(structures: list[dict[str, Any]], pieces: Pieces) -> list[dict[str, Any]]:
-    """The structures, each with its pieces."""
+def with_pieces(
+    structures: list[dict[str, Any]], pieces: Iterable[tuple[int, Structure]]
+) -> list[dict[str, Any]]:
+    """The structures, each with its pieces, which come with the numbers of their structures."""
     parts: list[list[dict[str, Any]]] = [[] for _ in structures]
-    for number, (piece, parent) in enumerate(zip(pieces.structures, pieces.parents)):
+    for number, (parent, piece) in enumerate(pieces):
         parts[parent].append({"piece": number, "members": piece.support, "extent": piece.extent})
     return [{**each, "pieces": own} for each, own in zip(structures, parts)]

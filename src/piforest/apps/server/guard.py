@@ -6,6 +6,7 @@ A pure ASGI layer, so that a body that is too large is not read.
 from __future__ import annotations
 
 import hmac
+import html
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
@@ -64,7 +65,7 @@ class Guard:
             await self.app(scope, _bounded(receive, most), answer)
         except Refused as refused:
             if not answer.status:
-                await refuse(answer, refused)
+                await refuse(answer, refused, self.limits if _reads_pages(scope) else None)
         route = getattr(scope.get("route"), "path", "other")
         self.count(route, answer.status)
 
@@ -161,16 +162,41 @@ class _Answer:
         await self.send(message)
 
 
-async def refuse(send: Send, refused: Refused) -> None:
-    """Send an error as JSON."""
-    body = json.dumps({"error": refused.text}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+def _reads_pages(scope: Message) -> bool:
+    """Whether a browser asks for a page, rather than a program for an answer."""
+    accepted = dict(scope["headers"]).get(b"accept", b"")
+    return scope.get("method") == "GET" and b"text/html" in accepted
+
+
+async def refuse(send: Send, refused: Refused, page_of: Limits | None = None) -> None:
+    """Send an error as JSON, or as a page of the server with these limits, if it has pages."""
+    body, kind = json.dumps({"error": refused.text}).encode(), b"application/json"
+    if page_of is not None and page_of.cookie is not None:
+        body, kind = _page(refused, page_of.command).encode(), b"text/html; charset=utf-8"
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     if refused.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if refused.status == 413:
         headers.append((b"connection", b"close"))  # the rest of the body is not read
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _page(refused: Refused, command: str) -> str:
+    title, text = "This page cannot be shown", html.escape(refused.text)
+    if refused.status == 401:
+        title = "This address lacks its token"
+        text = (
+            "Only you may open this page, so its address ends with a password: "
+            "<code>?token=…</code>. Look for the whole address in the window where "
+            f"<code>{html.escape(command)}</code> was started, and open that."
+        )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title></head>'
+        f"<body><h1>{title}</h1><p>{text}</p></body></html>"
+    )
 
 
 def _name(host: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ...io.tables import Table, left_out, pick_columns, read_blocks
 from ...protocols import Floats
 from ...report.columns import as_text, unmasked
+from .wording import plain
 
 # Rows that are read, rows of the preview, and cells that are shown as an example of a column.
 _MOST_ROWS, _PREVIEW, _SAMPLE = 50_000, 20, 5
@@ -18,6 +20,10 @@ _MOST_COLUMNS = 200
 # Columns whose ranges differ by more than this factor are likely to have different units.
 _FACTOR = 30.0
 _LONGEST = 60
+# Values are said to be rounded if they have at most so many digits; fewer levels are categories.
+_DIGITS, _LEAST_LEVELS = 4, 8
+# Of a quotient: 0.1 has no exact double.
+_ROUND_OFF = 1e-12
 
 
 def describe(path: str, kind: str, roles: dict[str, str]) -> dict[str, Any]:
@@ -32,14 +38,25 @@ def describe(path: str, kind: str, roles: dict[str, str]) -> dict[str, Any]:
     for each in described:
         role, reason = _role(each, picked, reasons, kind)
         each["role"] = roles.get(each["name"], role)
-        each["reason"] = "chosen" if each["name"] in roles else reason
+        each["reason"] = "chosen" if each["name"] in roles else plain(reason)
+    findings = [*problem, *_findings(whole, described, ended, kind)]
+    _suggest_target(table, described, kind)
     return {
         "rows": len(table) if ended else whole.total,
         "looked_at": len(table),
         "columns": described,
         "preview": [[_cell(table, name, k) for name in names] for k in range(_shown(table))],
-        "findings": [*problem, *_findings(whole, described, ended, kind)],
+        "findings": findings,
     }
+
+
+def _suggest_target(table: Table, columns: list[dict[str, Any]], kind: str) -> None:
+    """Show the target of a table of laws as such. It is not chosen: the page does not save it."""
+    used = [each for each in columns if each["role"] in ("coordinate", "target")]
+    roles = {each["role"] for each in columns}
+    if kind == "table" and not roles & {"target", "time"} and _is_law(table, used):
+        reason = "predicted from the others, unless another column is chosen"
+        used[-1] |= {"role": "target", "suggested": True, "reason": reason}
 
 
 def _beginning(path: str) -> tuple[Table, bool]:
@@ -74,22 +91,22 @@ def _picked(table: Table, kind: str) -> tuple[list[str], dict[str, str], list[di
     try:
         picked = pair if set(pair) <= set(table.numeric()) else pick_columns(table, None, [])
     except ValueError as error:
-        return [], {}, [{"code": "no_columns", "text": str(error),
+        text = plain(str(error).replace(table.source, PurePath(table.source).name))
+        return [], {}, [{"code": "no_columns", "text": text,
                          "way_out": "Choose another file, or correct the columns."}]  # fmt: skip
     return picked, left_out(table, picked), []
 
 
 def _column(table: Table, name: str) -> dict[str, Any]:
-    from ...io.tables.dates import is_date_column
-
     values = table.columns[name]
     numbers = _numbers(table, name)
-    kind = "date" if is_date_column(table, name) else "text" if numbers is None else "number"
+    seconds, problem = _seconds(table, name)
+    kind = "date" if seconds is not None else "text" if numbers is None else "number"
     cells = as_text(unmasked(values))
     empty = sum(not cell.strip() for cell in cells)
     found: dict[str, Any] = {
         "name": name, "type": kind, "missing": empty, "distinct": len(set(cells)), "step": None,
-        "low": None, "high": None,
+        "coarse": False, "low": None, "high": None, "problem": problem,
         "sample": [cell[:_LONGEST] for cell in cells[:_SAMPLE]],
     }  # fmt: skip
     if numbers is not None:
@@ -97,8 +114,9 @@ def _column(table: Table, name: str) -> dict[str, Any]:
         found["missing"] = int(lost.sum())
         known = numbers[~lost]
         if len(known):
-            found |= {"low": float(known.min()), "high": float(known.max()), "step": _step(known)}
+            found |= {"low": float(known.min()), "high": float(known.max())}
             found["distinct"] = len(np.unique(known))
+            found["step"], found["coarse"] = _step(known, found["distinct"])
     return found
 
 
@@ -110,12 +128,35 @@ def _numbers(table: Table, name: str) -> Floats | None:
     return None if np.isnan(found).all() else found
 
 
-def _step(values: Floats) -> float | None:
-    """The step that values are rounded to, None if there is none."""
+def _seconds(table: Table, name: str) -> tuple[Floats | None, str | None]:
+    """The dates of a column as numbers, None without any; and which cell is no date, if one is."""
+    from ...io.tables.dates import dates_as_numbers, is_date_column
+
+    if not is_date_column(table, name):
+        return None, None
+    try:
+        return _numbers(dates_as_numbers(table.select([name]), "seconds"), name), None
+    except ValueError as error:
+        return None, str(error).removeprefix(f"{table.source}: ")
+
+
+def _step(values: Floats, distinct: int) -> tuple[float | None, bool]:
+    """The step that values are rounded to, None if there is none; and whether it is coarse enough
+    to look like structures, by which a detector allows for it."""
     from ...bands.resolution import step_of
 
     step = float(step_of(values))
-    return step if step > 0 else None
+    if step > 0:
+        return step, True
+    wide = float(np.ptp(values))
+    if distinct < _LEAST_LEVELS or not wide > 0:
+        return None, False
+    first = int(np.floor(np.log10(wide)))
+    for power in range(first, first - _DIGITS, -1):
+        parts = values / 10.0**power
+        if (np.abs(parts - np.round(parts)) <= _ROUND_OFF * np.maximum(1, np.abs(parts))).all():
+            return 10.0**power, False
+    return None, False
 
 
 def _cell(table: Table, name: str, row: int) -> str:
@@ -158,12 +199,11 @@ def _units(used: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _times(table: Table, columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A column that rises from row to row and is a date, or is called a time."""
-    from ...io.tables.dates import dates_as_numbers
-
     for each in columns:
         if each["type"] != "date" and each["name"].lower() not in _TIMES:
             continue
-        numbers = _numbers(dates_as_numbers(table.select([each["name"]]), "seconds"), each["name"])
+        name = each["name"]
+        numbers = _seconds(table, name)[0] if each["type"] == "date" else _numbers(table, name)
         if numbers is None or len(numbers) < _LEAST_TIMES or not (np.diff(numbers) > 0).all():
             continue
         roles = {other["name"]: other["role"] for other in columns} | {each["name"]: "time"}
@@ -187,6 +227,11 @@ def _findings(
     used = [each for each in columns if each["role"] in ("coordinate", "target")]
     roles = {each["role"] for each in columns}
     found = _times(table, columns) if kind == "table" and "time" not in roles else []
+    found += [
+        {"code": "bad_date", "text": f"{each['problem'][:1].upper()}{each['problem'][1:]}",
+         "way_out": "The column is taken as text. Correct this cell to use its dates."}
+        for each in columns if each["problem"]
+    ]  # fmt: skip
     lacking = [each["name"] for each in used if each["missing"]]
     if lacking:
         found.append({
@@ -206,7 +251,7 @@ def _findings(
             "action": {"label": "Leave out",
                        "settings": {"roles": roles_now | dict.fromkeys(flags, "ignore")}},
         })  # fmt: skip
-    rounded = [f"{each['name']} to {each['step']:.3g}" for each in used if each["step"]]
+    rounded = [f"{each['name']} to {each['step']:.3g}" for each in used if each["coarse"]]
     if rounded:
         found.append({
             "code": "rounded_columns", "text": f"Values are rounded: {', '.join(rounded[:4])}.",

@@ -30,6 +30,12 @@ _KNOWN: dict[str, set[str]] = {
 }
 _COMPARING = {"suggest": _KNOWN["suggest"], "matches": {"features", "ratio", "pair", "roles"}}
 _SERIES = "series"
+# What runs a command, in messages.
+_SPOKEN = {
+    "suggest": "the comparison of families", "detect": "a table", "cloud": "a scan",
+    "matches": "a run of matches", "surface": "a map", "series": "a series",
+    "score": "the scoring of a file",
+}  # fmt: skip
 
 
 def command_of(kind: str, project: str, settings: Settings) -> str:
@@ -132,7 +138,7 @@ def _check_known(command: str, settings: Settings, known: set[str]) -> None:
     for name in settings.model_fields_set:
         changed = getattr(settings, name) != getattr(defaults, name)
         if changed and name not in known | _ALWAYS:
-            raise Refused(422, f"{name}: `piforest {command}` has no such setting; leave it out.")
+            raise Refused(422, f"{name}: {_SPOKEN[command]} has no such setting; leave it out.")
 
 
 def _has_model(command: str, project: str, settings: Settings) -> bool:
@@ -193,7 +199,7 @@ def _refuse_roles(command: str, **having: str | None) -> None:
     for role, name in having.items():
         if name is not None and role not in used.get(command, set()):
             raise Refused(
-                422, f"roles: `piforest {command}` has no use for a column of role {role}, "
+                422, f"roles: {_SPOKEN[command]} has no use for a column of role {role}, "
                 f"{name!r}; choose another role."
             )  # fmt: skip
 
@@ -225,7 +231,7 @@ def _threshold(command: str, settings: Settings) -> Iterator[str]:
         windows = {"contamination", "threshold"}
         known = {"surface": windows, "series": windows, "score": {"threshold"}}.get(command)
         if known is not None and name not in known:
-            raise Refused(422, f"threshold_rule: `piforest {command}` takes no {name}.")
+            raise Refused(422, f"threshold_rule: {_SPOKEN[command]} takes no {name}.")
         yield from _joined(name.replace("_", "-"), repr(float(value)))
 
 

@@ -6,12 +6,13 @@ import re
 from typing import Any
 
 from ..cli._options import option
+from .wording import plain
 
 
 def with_actions(diagnosis: list[dict[str, str]], settings: dict[str, Any]) -> list[dict[str, Any]]:
     """The findings as a page shows them, with an action where other settings can help."""
     return [
-        {"code": each["code"], "sentence": each["text"], "way_out": each["advice"],
+        {"code": each["code"], "sentence": plain(each["text"]), "way_out": plain(each["advice"]),
          "action": _action(each, settings)}
         for each in diagnosis
     ]  # fmt: skip

@@ -36,13 +36,25 @@ def explain(
     reason = _reason(detector, x, threshold)
     own = float(arrays.read("scores")[at[0]])
     return {
-        "row": row, "text": reason.text, "score": own, "threshold": reason.threshold,
+        "row": row, "text": reason.text + _floor(detector, reason.p_value), "score": own,
+        "threshold": reason.threshold,
         "values": dict(zip(points, x.tolist())),
         "nearest": [asdict(each) for each in reason.nearest],
         "stability": reason.stability, "p_value": reason.p_value,
         "probability": reason.probability,
         "changes": [asdict(each) for each in reason.changes],
     }  # fmt: skip
+
+
+def _floor(detector: Any, p: float | None) -> str:
+    """What to know of a p that cannot be smaller."""
+    from ...report.parts import smallest_p
+
+    if p is None:
+        return ""
+    weight = detector.findings_.calibration(detector.backend_).weight
+    # Of a sum: it has the error of its rounding.
+    return f" {smallest_p(detector)}" if p <= (1 + 1e-9) / (1 + weight) else ""
 
 
 def _reason(detector: Any, x: Floats, threshold: float | None) -> Any:

@@ -135,6 +135,7 @@ def _run_again(
 
     def fitted(args: argparse.Namespace) -> None:
         args.fitted, args.known_scores = detector, scores
+        args.known_seconds = json.loads((job / "result.json").read_text())["summary"]["seconds"]
 
     try:
         return execute(words, place, fitted)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .wording import plain
 from .worker import limit_memory
 
 # The calls and their functions.
@@ -49,7 +50,7 @@ def answer(line: bytes) -> dict[str, Any]:
     except (ValueError, OSError, ImportError, AttributeError, TypeError, KeyError,
             IndexError, OverflowError, ArithmeticError, RuntimeError) as problem:  # fmt: skip
         known = isinstance(problem, (ValueError, OSError, ImportError))
-        text = _named(" ".join(str(problem).split()), question["given"])
+        text = plain(_named(" ".join(str(problem).split()), question["given"]))
         return {"error": text if known else f"{type(problem).__name__}: {text}", "status": 422}
 
 

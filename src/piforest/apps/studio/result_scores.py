@@ -9,6 +9,7 @@ import numpy as np
 from ...report.content import most_telling
 from ...structures.assignment import Assignment
 from .arrays import Arrays
+from .commands import MODEL
 from .results import MOST_ROWS, false_alarms, write_columns, write_nearest, write_scores
 from .running import RecordingOutput
 
@@ -42,7 +43,7 @@ def scores_result(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
     solid = len(used) in (3, 6)
     places = [names.index(each) for each in used]
     return {
-        "headline": f"{flagged:,} of {n:,} rows are anomalous by {summary['model']} "
+        "headline": f"{flagged:,} of {n:,} rows are anomalous by {_model_name(summary['model'])} "
         f"({100 * flagged / n:.1f} %).",
         "total": n, "shown": len(shown), "noun": "rows", "columns": names, "points": used,
         "derived": [],
@@ -56,6 +57,11 @@ def scores_result(arrays: Arrays, recorded: RecordingOutput) -> dict[str, Any]:
         "thresholds": thresholds, "false_alarms": false_alarms(detector, thresholds),
         "unit": "", "images": 0,
     }  # fmt: skip
+
+
+def _model_name(name: str) -> str:
+    """The model of a run has a name that says nothing."""
+    return "the model of the run" if name == MODEL else name
 
 
 def _joined(blocks: list[dict[str, Any]], name: str) -> Any:

@@ -13,12 +13,18 @@ from .arrays import Arrays
 from .diagnosing import with_actions
 from .running import RecordingOutput
 from .script_inputs import script_inputs
+from .wording import plain
 from .worker import write_json
 
 # At most this many rows are shown: half the most anomalous ones, half a random sample.
 MOST_ROWS = 1_000_000
 # The scores of all rows, for downloads.
 ALL_SCORES = "scores.npy"
+# Why no row is flagged, although there are structures.
+_NOTHING = {
+    "too many beyond": "Too many are beyond the structures to flag any",
+    "units differ": "The columns seem to have different units",
+}
 
 
 def write_result(folder: Path, spec: dict[str, Any], recorded: RecordingOutput) -> None:
@@ -47,7 +53,7 @@ def write_result(folder: Path, spec: dict[str, Any], recorded: RecordingOutput) 
         "told": script_inputs(recorded),
         "kind": spec["kind"], "summary": summary, **content,
         "diagnosis": with_actions(summary.get("diagnosis", []), spec["settings"]),
-        "warnings": recorded.warnings, "arrays": arrays.listing(),
+        "warnings": [plain(each) for each in recorded.warnings], "arrays": arrays.listing(),
     }  # fmt: skip
     write_json(folder / "result.json", finite(result))
 
@@ -138,6 +144,8 @@ def headline(recorded: RecordingOutput, content: Any) -> str:
     n, flagged = summary["points"], summary["anomalies"]
     if not summary["found_structure"]:
         return f"No {kind} was found in {n:,} {content.noun}; {flagged:,} are flagged."
+    if summary["threshold_source"] in _NOTHING:
+        return f"{_NOTHING[summary['threshold_source']]}: none of {n:,} {content.noun} is flagged."
     structures = len(summary["structures"])
     several = "" if structures == 1 else "s"
     return (

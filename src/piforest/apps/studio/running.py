@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import cli
 from ..cli._output import Output
+from .wording import plain
 
 
 class RecordingOutput(Output):
@@ -52,7 +53,7 @@ def run_command(folder: Path, spec: dict[str, Any], warnings: list[str]) -> str 
 
     recorded, error = execute(spec["argv"], folder / "run")
     if recorded is not None:
-        warnings += recorded.warnings
+        warnings += map(plain, recorded.warnings)
     if error is not None or recorded is None:
         return error or "the command gave no result."
     write_result(folder, spec, recorded)
@@ -83,7 +84,7 @@ def execute(
     except SystemExit as end:  # argparse rejects an option or its value
         code = int(end.code or 0) if isinstance(end.code, (int, type(None))) else 2
     recorded = made[0] if made else None
-    return recorded, None if code == 0 else said.error()
+    return recorded, None if code == 0 else plain(said.error())
 
 
 def parsed(argv: list[str]) -> argparse.Namespace:

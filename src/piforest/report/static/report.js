@@ -7,7 +7,7 @@ import { whole } from "./format.js";
 import { createPlot, themeChanged } from "./plot.js";
 import { pinInSight } from "./row.js";
 import { drawNow } from "./scene.js";
-import { thresholdText } from "./state.js";
+import { membersNow, thresholdText } from "./state.js";
 import { startTheme } from "./theme.js";
 
 const $ = (id) => document.getElementById(id);
@@ -23,6 +23,9 @@ function updateTexts(plot) {
   $("flagged").textContent = whole(state.flagged);
   $("share").textContent = ((100 * state.flagged) / data.total).toFixed(1);
   $("at").textContent = thresholdText(plot, state.threshold);
+  membersNow(plot)?.forEach((count, k) => {
+    document.querySelector(`[data-structure='${k}']`).closest("tr").querySelector("[data-name=Points]").textContent = whole(count);
+  });
   for (const [id, repeated] of Object.entries(REPEATED)) {
     const code = $(id);
     if (!code) continue;

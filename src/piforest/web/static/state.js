@@ -55,10 +55,21 @@ export function withinReach({ nearest, distances, structures, reach }, row) {
   return distances[row] > reach * structures[nearest[row]].half_width ? -1 : nearest[row];
 }
 
-// The structure of a kept row.
+// The structure of a kept row: anomalies belong to none.
 export const assignedTo = (plot, row) => (isFlagged(plot, row) ? -1 : withinReach(plot.data, row));
 
-// The same, if the structure is checked.
+// How many rows belong to each structure at the threshold; null if the page lacks rows.
+export function membersNow(plot) {
+  if (plot.data.size < plot.data.total || !plot.data.nearest) return null;
+  const counts = plot.data.structures.map(() => 0);
+  for (let row = 0; row < plot.data.size; row++) {
+    const own = assignedTo(plot, row);
+    if (own >= 0) counts[own] += 1;
+  }
+  return counts;
+}
+
+// The structure of a kept row, if it is checked.
 export function structureOf(plot, row) {
   const own = assignedTo(plot, row);
   return own >= 0 && plot.state.structures[own] ? own : -1;

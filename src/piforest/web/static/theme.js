@@ -17,14 +17,28 @@ export function readColours(host = document.documentElement) {
   };
 }
 
-// `themeChanged` is called after each change.
-export function startTheme(button, themeChanged) {
+// Where the choice is kept: a page that may keep nothing forgets it.
+const stored = (key, value) => {
+  try {
+    if (value) localStorage.setItem(key, value);
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+};
+
+// `themeChanged` is called after each change. `key`: the name under which the browser keeps the
+// choice for the next visit; without it, the page forgets it.
+export function startTheme(button, themeChanged, key = "") {
+  const before = key && stored(key);
+  if (["dark", "light"].includes(before)) document.documentElement.dataset.theme = before;
   const update = () => {
     button.textContent = isDark() ? "Light colours" : "Dark colours";
     themeChanged();
   };
   button.addEventListener("click", () => {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    if (key) stored(key, document.documentElement.dataset.theme);
     update();
   });
   systemDark.addEventListener("change", update);

@@ -2,17 +2,27 @@
 
 import { button, element } from "../web/dom.js";
 import { short, whole } from "../web/format.js";
-import { get, patch } from "./api.js";
+import { get, patch, remove } from "./api.js";
 import { banner, card, field, note, say, select, table, trying } from "./ui.js";
 
 const ROLES = {
   coordinate: "coordinate", target: "target", group: "group", quality: "quality", time: "time", ignore: "ignore",
 };
-const ROLES_TEXT = "Structures are looked for in the coordinates. A target is predicted from them. Each group is judged by itself. "
+const ROLES_TEXT = "Structures are looked for in the coordinates. A target is predicted from them. Samples are drawn within a group, so that what holds in one group is found; all rows are judged together. "
   + "Rows of high quality are trusted first. A time makes the table a series. Ignored columns stay in the output.";
 
-// Changes settings of the project; what is equal to its default is left out.
-export async function saveSettings(project, change) {
+// Changes settings of the project; what is equal to its default is left out. One change after the
+// other: two at once would each write the settings of before.
+export function saveSettings(project, change) {
+  saving = saving.catch(() => {}).then(() => changed(project, change));
+  return saving;
+}
+
+let saving = Promise.resolve();
+// When all changes are saved.
+export const settingsSaved = () => saving.catch(() => {});
+
+async function changed(project, change) {
   const settings = { ...project.settings, ...change };
   for (const [name, value] of Object.entries(settings)) if (value === null || value === "auto") delete settings[name];
   Object.assign(project, await patch(`/projects/${project.id}`, { settings }));
@@ -27,7 +37,8 @@ function rangeText(each) {
 }
 
 function rolesTable(project, found, redraw) {
-  const roles = Object.fromEntries(found.columns.map((each) => [each.name, each.role]));
+  // A target that is only suggested is not saved: other columns would have to keep it.
+  const roles = Object.fromEntries(found.columns.map((each) => [each.name, each.suggested ? "coordinate" : each.role]));
   const change = (name, role) => trying(async () => {
     const before = kindOf(project);
     roles[name] = role;
@@ -39,7 +50,7 @@ function rolesTable(project, found, redraw) {
     }
     await saveSettings(project, { roles });
     for (const control of document.querySelectorAll("[data-role]")) control.value = roles[control.dataset.role];
-    if (kindOf(project) !== before) await redraw();
+    if (kindOf(project) !== before || found.columns.some((each) => each.suggested)) await redraw();
     say(`${name}: ${ROLES[role]}.`);
   });
   const rows = found.columns.map((each) => [
@@ -101,6 +112,17 @@ function kindChoice(project, redraw) {
   return field("This file is", select(project.kinds.map((kind) => [kind, KINDS[kind] ?? kind]), kindOf(project), change, { id: "kind" }));
 }
 
+// A file that cannot be read keeps no project.
+function unreadable(project, error) {
+  const drop = () => trying(async () => {
+    await remove(`/projects/${project.id}`);
+    location.hash = "#/";
+  });
+  return card("This file cannot be read", element("p", { role: "alert" }, error.message),
+    note("Correct the file and open it again, or say above that it is something else."),
+    element("p", {}, button("Remove the project", drop, { class: "primary" })));
+}
+
 export async function columnsPage(context) {
   const { page, project, redraw } = context;
   page.append(element("h1", {}, project.name), kindChoice(project, redraw), note("Looking at the file …"));
@@ -108,8 +130,12 @@ export async function columnsPage(context) {
     page.lastChild.replaceWith(card("Image pairs", note("Each pair of images of the database is judged by itself.")), nextButton(project));
     return;
   }
-  const found = await get(`/projects/${project.id}/columns`);
+  const found = await get(`/projects/${project.id}/columns`).catch((error) => error);
   page.lastChild.remove();
+  if (found instanceof Error) {
+    page.append(unreadable(project, found));
+    return;
+  }
   if (found.findings?.length) {
     page.append(banner("To know before you run it", found.findings, (action) => trying(async () => {
       await saveSettings(project, action.settings);

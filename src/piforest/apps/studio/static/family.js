@@ -3,7 +3,7 @@
 import { button, element } from "../web/dom.js";
 import { whole } from "../web/format.js";
 import { array, get, post, remove } from "./api.js";
-import { kindOf, saveSettings } from "./columns.js";
+import { kindOf, saveSettings, settingsSaved } from "./columns.js";
 import { familyPicture, rowsPicture } from "./pictures.js";
 import { settingsCard } from "./settings.js";
 import { card, field, input, note, say, trying } from "./ui.js";
@@ -189,6 +189,7 @@ export async function familyPage(context) {
   page.append(draw());
   if (studio.about.allow_code && ["table", "scan"].includes(project.kind)) page.append(codeCard(project));
   page.append(settingsCard(project), element("p", { class: "next" }, button("Run", () => trying(async () => {
+    await settingsSaved();
     const { settings } = project;
     // What is compared already need not be compared again.
     const free = !settings.families && !settings.code && known.best;

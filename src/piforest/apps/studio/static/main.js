@@ -30,19 +30,16 @@ function showSteps(project, current) {
   $("project-name").textContent = project ? project.name : "";
   if (!project) return;
   const done = project.jobs.some((each) => each.kind === "detect" && each.state === "done");
-  const timed = Object.values(project.settings.roles ?? {}).includes("time");
-  const scores = ["table", "scan", "matches"].includes(project.kind) && !timed && !project.settings.local;
   const possible = (name) => {
     if (project.kind === "model") return ["score", "result", "take"].includes(name);
-    return (done && (name !== "score" || scores)) || !["result", "score", "take"].includes(name);
+    return done || !["result", "score", "take"].includes(name);
   };
   nav.replaceChildren(element("ol", {}, ...STEPS.map(([name, title], k) => {
     const text = name === "columns" ? firstStep(project) : title;
     const number = element("span", { class: "step", "aria-hidden": "true" }, String(k + 1));
-    const why = name === "score" && done && !scores ? "This kind of result has no model that scores other files." : "After a run.";
     const item = possible(name)
       ? element("a", { href: `#/p/${project.id}/${name}`, ...(name === current ? { "aria-current": "step" } : {}) }, number, text)
-      : element("span", { class: "later", "aria-disabled": "true", title: why }, number, text);
+      : element("span", { class: "later", "aria-disabled": "true", title: "After a run." }, number, text);
     return element("li", {}, item);
   })));
 }
@@ -86,6 +83,6 @@ window.addEventListener("hashchange", async () => {
   await redraw();
   window.scrollTo(0, 0);
 });
-startTheme($("theme"), () => studio.plot && themeChanged(studio.plot));
+startTheme($("theme"), () => studio.plot && themeChanged(studio.plot), "piforest-theme");
 $("main").replaceChildren(note("Loading …"));
 route();

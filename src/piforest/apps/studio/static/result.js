@@ -10,8 +10,10 @@ import { get, post } from "./api.js";
 import { compareSwitch } from "./compare.js";
 import { saveSettings } from "./columns.js";
 import { keepThreshold, keptThreshold, thresholdQuery } from "./current.js";
+import { runsCard } from "./compareruns.js";
 import { marksCard } from "./marks.js";
 import { pairsCard } from "./pairs.js";
+import { longName, scoredName } from "./runs.js";
 import { resultData } from "./resultdata.js";
 import { foundCard } from "./found.js";
 import { banner, card, field, note, select, soon, trying } from "./ui.js";
@@ -89,8 +91,7 @@ function followThreshold(plot, { job, project, result, isCurrent, text }) {
 
 function runChoice(project, runs, chosen) {
   if (runs.length < 2) return "";
-  const name = (each, k) => (each.kind === "score" ? `Scored file ${k + 1}` : `Run ${k + 1}`);
-  return field("Result of", select(runs.map((each, k) => [each.id, name(each, k)]), chosen.id, (id) => { location.hash = `#/p/${project.id}/result/${id}`; }));
+  return field("Result of", select(runs.map((each) => [each.id, longName(project, each)]), chosen.id, (id) => { location.hash = `#/p/${project.id}/result/${id}`; }, { id: "result-of" }));
 }
 
 // The parts that belong to one set of scores; made again when another method is shown.
@@ -120,7 +121,8 @@ function drawView(context, data, own) {
 export async function resultPage({ page, project, job, isCurrent, onLeave, studio }) {
   const runs = project.jobs.filter((each) => ["detect", "score"].includes(each.kind) && each.state === "done");
   const chosen = runs.find((each) => each.id === job) ?? runs.filter((each) => each.kind === "detect").at(-1) ?? runs.at(-1);
-  page.append(element("h1", {}, project.name));
+  page.append(element("h1", {}, chosen?.kind === "score" ? scoredName(project, chosen) : project.name));
+  if (chosen?.kind === "score") page.append(note(`Scored by the model of ${project.name}.`));
   if (!chosen) {
     page.append(card("No result yet", note("No run has ended."), element("p", {}, element("a", { href: `#/p/${project.id}/run` }, "To the runs"))));
     return;
@@ -141,8 +143,14 @@ export async function resultPage({ page, project, job, isCurrent, onLeave, studi
   const context = { place, job: chosen.id, project, result, studio, isCurrent, text };
   drawView(context, data, true);
   if (result.points && chosen.kind === "detect") {
-    const show = (other, method) => drawView(context, completed(other), method === "piforest");
+    const show = (other, method) => {
+      // What to know is about piforest's result, not about that of another method.
+      if (findings) findings.hidden = method !== "piforest";
+      drawView(context, completed(other), method === "piforest");
+    };
     place.before(compareSwitch(context, data, show));
   }
+  const others = runs.filter((each) => each.kind === "detect" && each !== chosen);
+  if (chosen.kind === "detect" && others.length && data.view.mode !== "map") page.append(runsCard(context, chosen, others));
   onLeave(() => studio.plot?.remove());
 }

@@ -2,14 +2,15 @@
 
 import { button, element } from "../web/dom.js";
 import { get, post } from "./api.js";
+import { longName, runName, settingsText } from "./runs.js";
 import { card, codeBlock, note, trying } from "./ui.js";
 import { isOver, watched } from "./watch.js";
 
 const STATES = { done: "done", failed: "failed", cancelled: "cancelled", interrupted: "interrupted", running: "running", queued: "waiting" };
 
-function runsList(project, jobs, others) {
+function runsList(project, others) {
   const items = others.map((each) => element("li", {},
-    element("a", { href: `#/p/${project.id}/${each.state === "done" ? "result" : "run"}/${each.id}` }, `Run ${jobs.indexOf(each) + 1}`),
+    element("a", { href: `#/p/${project.id}/${each.state === "done" ? "result" : "run"}/${each.id}` }, longName(project, each)),
     element("span", { class: "note" }, `${STATES[each.state] ?? each.state}${each.seconds ? `, ${each.seconds.toFixed(1)} s` : ""}`)));
   return card("Other runs", element("ul", { class: "files" }, ...items.reverse()));
 }
@@ -52,5 +53,5 @@ export async function runPage({ page, project, job, isCurrent }) {
   place.append(isOver(now) ? ended(project, now) : watched(now, { isCurrent, over }));
   const more = isOver(now) ? "" : note("The run goes on if this page is closed.");
   const others = runs.filter((each) => each !== chosen);
-  page.append(card(`Run ${runs.indexOf(chosen) + 1}`, place, more, codeBlock("The command that runs", now.command ?? "")), others.length ? runsList(project, runs, others) : "");
+  page.append(card(runName(project, chosen), note(settingsText(chosen)), place, more, codeBlock("The command that runs", now.command ?? "")), others.length ? runsList(project, others) : "");
 }

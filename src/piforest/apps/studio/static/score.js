@@ -2,15 +2,25 @@
 
 import { element } from "../web/dom.js";
 import { get, post, upload } from "./api.js";
+import { kindOf } from "./columns.js";
+import { scoredName } from "./runs.js";
 import { folderBrowser } from "./start.js";
 import { card, note, say, trying } from "./ui.js";
 import { isOver, watched } from "./watch.js";
+
+// Whether a run leaves a model that scores other files.
+export const scoresOthers = (project) => project.kind === "model"
+  || (["table", "scan", "matches"].includes(kindOf(project)) && !project.settings.local);
 
 export async function scorePage({ page, project, isCurrent }) {
   const runs = project.jobs.filter((each) => each.kind === "detect" && each.state === "done");
   const model = project.kind === "model" ? null : runs.at(-1)?.id;
   const place = element("div");
   page.append(element("h1", {}, "Score new files"));
+  if (!scoresOthers(project)) {
+    page.append(card("Not for this result", note("Maps, series, pairs of images and results in windows are judged by what lies around each place: they have no model for another file. Open the other file as a project of its own and run it.")));
+    return;
+  }
   if (project.kind !== "model" && !model) {
     page.append(card("No model yet", note("Run a detection first.")));
     return;
@@ -49,14 +59,11 @@ export async function scorePage({ page, project, isCurrent }) {
   showScored(project, list);
 }
 
-// The file of a job is the word after `piforest score`.
-const fileOf = (job) => job.command?.split(" --")[0].replace(/^piforest score /, "") ?? "file";
-
 function showScored(project, place) {
   const scored = project.jobs.filter((each) => each.kind === "score");
   if (!scored.length) return;
   place.replaceChildren(card("Scored files", element("ul", { class: "files" }, ...scored.map((each) => element("li", {},
-    each.state === "done" ? element("a", { href: `#/p/${project.id}/result/${each.id}` }, fileOf(each)) : fileOf(each),
+    each.state === "done" ? element("a", { href: `#/p/${project.id}/result/${each.id}` }, scoredName(project, each)) : scoredName(project, each),
     scoredText(each))))));
 }
 

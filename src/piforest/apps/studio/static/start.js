@@ -2,6 +2,7 @@
 
 import { button, element } from "../web/dom.js";
 import { get, post, remove, upload } from "./api.js";
+import { kindOf } from "./columns.js";
 import { examplePicture } from "./pictures.js";
 import { bytes, card, note, say, trying } from "./ui.js";
 
@@ -98,7 +99,7 @@ async function recentProjects() {
     const done = each.jobs.some((job) => job.kind === "detect" && job.state === "done");
     const item = element("li", {},
       element("a", { href: `#/p/${each.id}/${done ? "result" : "columns"}` }, each.name),
-      element("span", { class: "note" }, `${KINDS[each.kind] ?? each.kind}, ${stateText(each)}`));
+      element("span", { class: "note" }, `${KINDS[kindOf(each)] ?? each.kind}, ${stateText(each)}`));
     item.append(button("Remove", () => trying(async () => {
       if (!window.confirm(`Remove the project ${each.name}, its uploads and results?`)) return;
       await remove(`/projects/${each.id}`);

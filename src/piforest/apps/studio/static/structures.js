@@ -3,7 +3,7 @@
 import { element } from "../web/dom.js";
 import { nameStructures } from "../web/controls.js";
 import { short, whole } from "../web/format.js";
-import { structureName } from "../web/state.js";
+import { membersNow, structureName } from "../web/state.js";
 import { patch } from "./api.js";
 import { card, input, note, table, trying } from "./ui.js";
 
@@ -22,6 +22,10 @@ function rename(plot, project, k, name) {
 export function structuresCard(plot, project) {
   const { structures } = plot.data;
   if (!structures.length) return card("Structures", note("No structure stands out from chance, or this run looks for none."));
+  const members = structures.map((each) => element("span", {}, whole(each.members ?? 0)));
+  const count = () => membersNow(plot)?.forEach((now, k) => { members[k].textContent = whole(now); });
+  plot.on((what) => what === "threshold" && count());
+  count();
   const rows = structures.map((each, k) => {
     const box = input("checkbox", true, (on) => {
       plot.state.structures[k] = on;
@@ -31,7 +35,7 @@ export function structuresCard(plot, project) {
     return [
       pick,
       input("text", each.name ?? "", (name) => rename(plot, project, k, name), { placeholder: structureName(plot, k), "aria-label": `Name of structure ${k}`, maxlength: "200", class: "name" }),
-      String(each.family ?? "").replaceAll("_", " "), whole(each.members ?? 0), short(each.sigma, 3),
+      String(each.family ?? "").replaceAll("_", " "), members[k], short(each.sigma, 3),
       element("span", { class: "code" }, each.equation ?? ""),
     ];
   });

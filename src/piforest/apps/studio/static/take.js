@@ -3,13 +3,14 @@
 import { element } from "../web/dom.js";
 import { get, prepare, text } from "./api.js";
 import { keptThreshold, thresholdQuery } from "./current.js";
+import { longName } from "./runs.js";
 import { card, codeBlock, field, note, say, select, trying } from "./ui.js";
 
 const FILES = {
-  "rows.csv": "Every row with its score, verdict, structure and distance, as CSV",
+  "rows.csv": "Every row with its score and verdict, as CSV",
   "rows.parquet": "The same as Parquet",
   "report.html": "A report in one HTML file that opens anywhere",
-  "model.pif": "The model, which scores other files with piforest score",
+  "model.pif": "The model, which scores other files: under Score new files, or in Python",
   "picture.svg": "The view as a drawing that scales (SVG)",
   "picture.png": "The view as an image (PNG)",
   "rows.ply": "The points with their scores, as PLY",
@@ -23,6 +24,10 @@ const FILES = {
   "script.py": "The Python script that repeats the run",
 };
 const CODE = { "command.sh": "The command", "script.py": "In Python" };
+
+// Rows of windows belong to no structure.
+const about = (name, result) => (name === "rows.csv" && result.arrays.some((each) => each.name === "structure")
+  ? "Every row with its score, verdict, structure and distance, as CSV" : FILES[name] ?? "");
 
 // A file is made when it is first asked for. What goes wrong then is said here: the browser would
 // only show a download that failed.
@@ -48,12 +53,11 @@ export async function takePage({ page, project, job }) {
     page.append(card("Nothing yet", note("No run has ended.")));
     return;
   }
-  const name = (each) => runs.indexOf(each) + 1;
-  if (runs.length > 1) page.append(field("Of", select(runs.map((each) => [each.id, `${each.kind === "score" ? "scored file" : "run"} ${name(each)}`]), chosen.id, (id) => { location.hash = `#/p/${project.id}/take/${id}`; })));
+  if (runs.length > 1) page.append(field("Of", select(runs.map((each) => [each.id, longName(project, each)]), chosen.id, (id) => { location.hash = `#/p/${project.id}/take/${id}`; }, { id: "take-of" })));
   const query = thresholdQuery(chosen.id), result = await get(`/jobs/${chosen.id}/result`);
   const items = result.files.map((name) => element("li", {},
     fileLink(`/jobs/${chosen.id}/files/${name}${query}`, name),
-    element("span", { class: "note" }, FILES[name] ?? "")));
+    element("span", { class: "note" }, about(name, result))));
   const kept = keptThreshold(chosen.id);
   page.append(card("Files", note(kept === null ? "At the detector’s threshold." : `At the threshold ${kept}, where the slider stands.`), element("ul", { class: "files downloads-list" }, ...items)));
   page.append(card("The whole project", note("Sources, settings, marks and results in one file. Drop it on the start page to open it again."),

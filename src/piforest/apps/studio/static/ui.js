@@ -46,6 +46,9 @@ export function table(name, heads, rows, numeric = []) {
       element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(cell))))));
 }
 
+// What stands in backticks is code.
+const withCode = (text) => text.split("`").map((part, k) => (k % 2 ? element("code", {}, part) : part));
+
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 // What to know, each with its way out and, where there is one, a button that takes it. taken: the
@@ -53,7 +56,7 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 export function banner(title, findings, act, taken = {}) {
   const id = `banner-${(cards += 1)}`;
   const items = findings.map((each) => {
-    const item = element("li", {}, each.sentence ?? each.text, " ", element("span", {}, each.way_out ?? ""));
+    const item = element("li", {}, ...withCode(each.sentence ?? each.text), " ", element("span", {}, ...withCode(each.way_out ?? "")));
     if (!each.action) return item;
     if (Object.entries(each.action.settings).every(([name, value]) => same(taken[name], value))) {
       item.append(" ", element("span", { class: "taken" }, `${each.action.label}: done.`), " ",
