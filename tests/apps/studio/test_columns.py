@@ -135,3 +135,11 @@ def test_a_date_that_is_none_makes_the_column_text_and_is_named(tmp_path):
     assert found["columns"][0]["type"] == "text"
     [bad] = [each for each in found["findings"] if each["code"] == "bad_date"]
     assert bad["text"].startswith("Row 1051 of column 'when' is '2024-01-01 24:00:00', not a date")
+
+
+def test_text_that_is_chosen_as_a_coordinate_is_named_and_the_page_stays(tmp_path):
+    text = "place,x,y\n" + "".join(f"p{k % 3},{k * 1.37 % 5:.3f},{k}\n" for k in range(60))
+    found = described(tmp_path, text, roles={"place": "coordinate"})
+    assert found["columns"][0]["role"] == "coordinate"
+    [said] = [each for each in found["findings"] if each["code"] == "no_numbers"]
+    assert said["text"] == "No numbers are in place."

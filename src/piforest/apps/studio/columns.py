@@ -180,6 +180,8 @@ def _is_law(table: Table, used: list[dict[str, Any]]) -> bool:
     from ...proposals.candidates import candidates_for
 
     names = [each["name"] for each in used]
+    if any(each["type"] != "number" for each in used):
+        return False
     return len(names) > 1 and candidates_for(table.numbers(names), names).kind == "table"
 
 
@@ -220,6 +222,17 @@ _LEAST_TIMES = 20
 _TIMES = ("time", "t", "date", "datetime", "timestamp", "seconds", "minutes", "hours", "days")
 
 
+def _texts(used: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Columns that are to be measured and are no numbers: a run would fail."""
+    names = [each["name"] for each in used if each["type"] != "number"]
+    if not names:
+        return []
+    return [{
+        "code": "no_numbers", "text": f"No numbers are in {', '.join(names[:4])}.",
+        "way_out": "A coordinate or a target is measured: choose another role, such as group.",
+    }]  # fmt: skip
+
+
 def _findings(
     table: Table, columns: list[dict[str, Any]], ended: bool, kind: str
 ) -> list[dict[str, Any]]:
@@ -227,6 +240,7 @@ def _findings(
     used = [each for each in columns if each["role"] in ("coordinate", "target")]
     roles = {each["role"] for each in columns}
     found = _times(table, columns) if kind == "table" and "time" not in roles else []
+    found += _texts(used)
     found += [
         {"code": "bad_date", "text": f"{each['problem'][:1].upper()}{each['problem'][1:]}",
          "way_out": "The column is taken as text. Correct this cell to use its dates."}

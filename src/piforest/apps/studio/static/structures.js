@@ -5,7 +5,9 @@ import { nameStructures } from "../web/controls.js";
 import { short, whole } from "../web/format.js";
 import { membersNow, structureName } from "../web/state.js";
 import { patch } from "./api.js";
-import { card, input, note, table, trying } from "./ui.js";
+import { card, input, note, soon, table, trying } from "./ui.js";
+
+const MANY = 100_000;
 
 function rename(plot, project, k, name) {
   return trying(async () => {
@@ -24,7 +26,9 @@ export function structuresCard(plot, project) {
   if (!structures.length) return card("Structures", note("No structure stands out from chance, or this run looks for none."));
   const members = structures.map((each) => element("span", {}, whole(each.members ?? 0)));
   const count = () => membersNow(plot)?.forEach((now, k) => { members[k].textContent = whole(now); });
-  plot.on((what) => what === "threshold" && count());
+  // Of many rows, when the slider rests.
+  const follow = plot.data.size > MANY ? soon(count, 200) : count;
+  plot.on((what) => what === "threshold" && follow());
   count();
   const rows = structures.map((each, k) => {
     const box = input("checkbox", true, (on) => {
