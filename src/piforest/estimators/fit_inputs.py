@@ -126,7 +126,7 @@ def warn_of_ignored_target(y: Any, families: Sequence[ModelFamily], *, auto: boo
         warn_user(
             "y is ignored: the target of a regression is a column of X, the last one by default. "
             "Append y to X as its last column, or name another column, as in "
-            "get_family('linear_regression', target='price'); pass no y."
+            "piforest.families.get_family('linear_regression', target='price'); pass no y."
         )
 
 
