@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Names of columns that number the rows.
+COUNTERS = frozenset(("id", "index", "row"))
+
 
 @contextmanager
 def naming_columns(names: Sequence[str] | None) -> Iterator[None]:

@@ -117,12 +117,22 @@ def test_columns_that_others_determine_are_named():
 
 def test_columns_that_count_rows_are_named():
     rows = table()
-    with pytest.warns(UserWarning, match=r"'Unnamed: 0' counts the rows \(1, 2, 3, \.\.\.\)"):
+    with pytest.warns(UserWarning, match=r"'Unnamed: 0' numbers the rows, as an index"):
         PreferenceIsolationForest("line", **SMALL).fit(rows.reset_index(names="Unnamed: 0"))
-    with pytest.warns(UserWarning, match=r"'a' and 'b' count the rows"):
+    with pytest.warns(UserWarning, match=r"'a' and 'b' number the rows"):
         PreferenceIsolationForest("line", **SMALL).fit(
             rows.assign(a=np.arange(300), b=np.arange(300) + 1)
         )
+
+
+def test_an_id_numbers_rows_in_any_order():
+    ids = np.random.default_rng(0).permutation(300) + 5000
+    with pytest.warns(UserWarning, match=r"'ID' numbers the rows, as an index does"):
+        PreferenceIsolationForest("line", **SMALL).fit(table().assign(ID=ids))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        PreferenceIsolationForest("line", **SMALL).fit(table().assign(ID=ids % 7))
+    assert not [each for each in said if "the rows, as an" in str(each.message)]
 
 
 def test_times_and_coordinates_may_count():
@@ -135,4 +145,4 @@ def test_times_and_coordinates_may_count():
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             PreferenceIsolationForest("line", **SMALL).fit(rows)
-        assert not [each for each in said if "the rows (1, 2" in str(each.message)]
+        assert not [each for each in said if "the rows, as an" in str(each.message)]

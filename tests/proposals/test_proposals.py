@@ -354,7 +354,8 @@ def proposal(name, n_structures=1, **options):
 def test_advice_can_be_typed_as_it_is():
     assert advice_of(proposal("line")) == "family='line' (--family line)"
     assert advice_of(proposal("subspace", dimension=3)) == (
-        "family=get_family('subspace', dimension=3) (--family subspace --option dimension=3)"
+        "family=piforest.families.get_family('subspace', dimension=3) "
+        "(--family subspace --option dimension=3)"
     )
     assert advice_of(proposal("line+circle")) == "family=['line', 'circle'] (--family line,circle)"
     scaled = replace(proposal("subspace"), scale_columns=True)

@@ -286,15 +286,12 @@ class Detector(RankingScore, ScoreMethods, ThresholdMethods, ModelFileMethods):
 
     def _validated(self, X: Any, reset: bool = False) -> Any:
         """Validated X in the form that engines score."""
+        least = 2 if reset else 1
+        options = {"dtype": np.float64, "order": "C", "reset": reset, "ensure_min_samples": least}
+        if isinstance(X, np.ndarray):
+            return validate_data(self, X, **options)
         with explaining_frames(X):
-            return validate_data(
-                self,
-                X,
-                dtype=np.float64,
-                order="C",
-                reset=reset,
-                ensure_min_samples=2 if reset else 1,
-            )
+            return validate_data(self, X, **options)
 
 
 def _labels(scores: Any, threshold: float) -> Any:

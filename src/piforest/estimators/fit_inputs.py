@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._columns import COUNTERS
 from .._random import Stream
 from .._tensors import to_numpy
 from .._validation import check_choice, warn_user
@@ -125,7 +126,7 @@ def warn_of_ignored_target(y: Any, families: Sequence[ModelFamily], *, auto: boo
         warn_user(
             "y is ignored: the target of a regression is a column of X, the last one by default. "
             "Append y to X as its last column, or name another column, as in "
-            "get_family('linear_regression', target='price'); pass no y."
+            "piforest.families.get_family('linear_regression', target='price'); pass no y."
         )
 
 
@@ -164,17 +165,22 @@ def warn_of_counters(X: Floats, names: Sequence[str] | None) -> None:
     and one of two columns, such as a time, may count."""
     if names is None or are_coordinates([str(name) for name in names]):
         return
-    counts = np.arange(len(X))[:, None]
-    counting = ((counts == X) | (counts + 1 == X)).all(axis=0)
-    unnamed = [str(name).startswith("Unnamed: ") for name in names]
-    doubtful = counting & (np.array(unnamed) | (X.shape[1] > 2))
-    found = [str(names[k]) for k in np.flatnonzero(doubtful).tolist()]
+    found = [str(name) for name, column in zip(names, X.T) if _is_counter(str(name), column, X)]
     if found:
-        count = "counts" if len(found) == 1 else "count"
+        number = "numbers" if len(found) == 1 else "number"
         warn_user(
-            f"{' and '.join(map(repr, found))} {count} the rows (1, 2, 3, ...), as an index does: "
-            "drop such a column, or read the file with index_col=0, unless it is a time."
+            f"{' and '.join(map(repr, found))} {number} the rows, as an index does: drop such a "
+            "column, or read the file with index_col=0, unless it is a time."
         )
+
+
+def _is_counter(name: str, values: Floats, X: Floats) -> bool:
+    if name.lower() in COUNTERS:
+        whole = bool((values == np.rint(values)).all())
+        return whole and len(np.unique(values)) == len(values)
+    doubtful = X.shape[1] > 2 or name.startswith("Unnamed: ")
+    counts = values[0] in (0, 1) and np.array_equal(values - values[0], np.arange(len(values)))
+    return doubtful and bool(counts)
 
 
 def asks_for_scaling(

@@ -220,7 +220,9 @@ def advice_of(proposal: Proposal) -> str:
 def _code(family: ModelFamily) -> str:
     """The family as an argument."""
     options = "".join(f", {name}={value!r}" for name, value in _changed(family).items())
-    return f"get_family({family.name!r}{options})" if options else repr(family.name)
+    return (
+        f"piforest.families.get_family({family.name!r}{options})" if options else repr(family.name)
+    )
 
 
 def _none_of(proposals: Proposals) -> str:

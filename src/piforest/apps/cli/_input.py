@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._progress import report_progress
-from ..._validation import warn_user
 from ._options import names
 from ._output import Output
 
@@ -286,6 +285,8 @@ def check_text_columns(table: Table) -> None:
 
 def _warn_of_units(table: Table, name: str, cells: list[Any]) -> None:
     """Warn that a column is left out that holds amounts of money or percentages."""
+    from ..._validation import warn_user
+
     share = sum(_AMOUNT.fullmatch(str(cell).strip()) is not None for cell in cells) / len(cells)
     if share >= _NEARLY_ALL:
         warn_user(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._columns import COUNTERS
 from ...protocols import Bools, Floats, ModelFamily
 from .dates import is_date_column
 from .table import MISSING, Table
@@ -22,7 +23,6 @@ _TWO = (
     ("1", "2"), ("0", "1"), ("a", "b"), ("start", "end"), ("begin", "end"), ("from", "to"),
     ("left", "right"), ("l", "r"), ("src", "dst"), ("source", "target"), ("query", "train"),
 )  # fmt: skip
-_COUNTERS = {"id", "index", "row"}
 SCORE_NAMES = {"score", "anomaly"}
 _ROW_NAMES = ("score", "anomaly", "structure", "distance", "piece")
 
@@ -212,7 +212,7 @@ def _counts_rows(table: Table, name: str) -> bool:
         return False
     from_one = values - table.first_row + 1
     counts = any(np.array_equal(from_one, np.arange(k, k + len(values))) for k in (0, 1))
-    return counts or name.lower() in _COUNTERS
+    return counts or name.lower() in COUNTERS
 
 
 def _needs(family: Families | int) -> tuple[int | None, str]:

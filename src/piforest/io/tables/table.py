@@ -179,10 +179,10 @@ class Table:
         column = self.columns[name]
         if column.dtype.kind not in "OUS":
             return column.dtype.kind == "b"
-        cells = column.tolist()
-        first = next((cell for cell in cells if cell is not None and str(cell).strip()), None)
-        looks_so = str(first).strip().lower() in _TRUTH
-        return looks_so and truth_values(cells, self.marks.missing) is not None
+        missing = self.marks.missing
+        texts = ("" if cell is None else str(cell).strip().lower() for cell in column)
+        first = next((text for text in texts if text not in missing), None)
+        return first in _TRUTH and truth_values(column.tolist(), missing) is not None
 
     def numbers(self, names: Sequence[str] | None = None) -> Floats:
         """(n, d) the named columns (all, if None) as float64; nan where missing."""
