@@ -15,6 +15,7 @@ from .bands.evidence import BandTable, strongly_disagrees
 from .bands.ladder import is_noisy
 from .diagnosis import Finding, diagnose
 from .engines import Backend
+from .families import layout_of
 from .families.scaled import column_units
 from .fitted import FittedForest
 from .fitted.file_structures import StoredStructures
@@ -353,7 +354,7 @@ class Findings:
         decide = own_null is not None or bool(uneven) or self._fills_box(boundaries, null_far)
         return Distances(
             rows, self._family, boundaries.beyond(rows), boundaries.far(rows), null_far,
-            boundaries.far_beyond(rows), decide, bool(uneven), self._is_noisy(),
+            boundaries.far_beyond(rows), decide, bool(uneven), self._is_noisy(boundaries),
         )  # fmt: skip
 
     def thresholds_again(self, backend: Backend, chosen: Literal["automatic"] | float) -> Floats:
@@ -380,11 +381,13 @@ class Findings:
         lengths, normaliser = backend.path_lengths(fitted, rows), fitted.forest.trees.normaliser
         return scores_again(lengths, normaliser, Stream(fitted.key).child("stability"))
 
-    def _is_noisy(self) -> bool:
-        """Whether the bands are as wide as the data, as those of tables with much noise are."""
+    def _is_noisy(self, boundaries: Boundaries) -> bool:
+        """Whether the bands are as wide as the data, as those of tables with much noise are. Among
+        matches, a narrow motion of few stands out although wide bands were tried."""
         embedding = self.fitted.embedding
         assert embedding is not None
-        return is_noisy(embedding.measuring_of(0, self.fitted.points).grid)
+        narrow = layout_of(self._family).kind == "matches" and not boundaries.wide.any()
+        return is_noisy(embedding.measuring_of(0, self.fitted.points).grid) and not narrow
 
     def share_beyond(self, backend: Backend) -> float:
         """The share of rows that the labels would flag, if it is too large to flag any; else 0."""

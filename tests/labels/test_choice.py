@@ -67,6 +67,17 @@ def test_false_matches_far_from_the_only_motion_are_flagged(family):
     assert (detector.labels_[:50] == 1).mean() > 0.9
 
 
+@pytest.mark.slow
+def test_false_matches_far_from_a_narrow_motion_of_few_are_flagged():
+    rng = np.random.default_rng(22)
+    a = rng.uniform(-400, 400, (330, 2))
+    b = 1.1 * a @ np.array([[0.94, 0.34], [-0.34, 0.94]]) + rng.normal(0, 0.5, a.shape)
+    b[30:] = rng.uniform(-400, 400, (300, 2))
+    detector = PreferenceIsolationForest("homography", random_state=0).fit(np.hstack([a, b]))
+    assert (detector.labels_[30:] == -1).mean() > 0.99
+    assert (detector.labels_[:30] == 1).mean() > 0.9
+
+
 def test_rows_far_beyond_that_must_be_kept_are_counted():
     scores = np.array([0.9, 0.9, *np.linspace(0.5, 0.4, 97), 0.1])
     far = np.isin(np.arange(100), [0, 1, 99])
