@@ -16,7 +16,8 @@ class Finding:
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
         "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
         "weak_structure", "uneven_noise", "too_many_beyond", "categorical_columns",
-        "common_value", "long_tail", "parallax", "better_family" or "less_than_proposed".
+        "common_value", "long_tail", "parallax", "narrow_band", "better_family" or
+        "less_than_proposed".
         Later versions may add others.
     text : str
         What was found, in one sentence.
