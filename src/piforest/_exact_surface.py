@@ -18,6 +18,8 @@ _OF_STEP = 0.75
 # Pixels that are farther than this many times the limit are something else; of the others, this
 # share is within it. Noise with a standard deviation of half a step has a quarter beyond it.
 _NEAR, _SHARE = 4.0, 0.98
+# A tile has at least this side.
+_MIN_SIDE = 12
 _ROUNDS = 12
 _TERMS = 6
 
@@ -29,7 +31,7 @@ def on_exact_surface(values: Floats, side: int) -> Bools:
     exact if most of its pixels are on one quadratic surface, up to the rounding of floats or up to
     the step of the map.
     """
-    known = values[~np.isnan(values)]
+    side, known = max(side, _MIN_SIDE), values[~np.isnan(values)]
     ulps = _ULPS * float(np.finfo(float).eps * np.max(np.abs(known), initial=0.0))
     step = step_of(known) if len(known) else 0.0
     on = np.ones(values.shape, bool)

@@ -43,8 +43,6 @@ _MIN_PIXELS = 20
 _NORMAL, _MOVED, _OFF = 0.25, 500, 2.0
 # A map has one value for each pixel, so that there is one structure in a window.
 _MIN_SHARE = 0.5
-# Tiles in which a map may be exact have at least this side, in pixels of the scored grid.
-_MIN_SIDE = 12
 _EIGHT = np.ones((3, 3), bool)
 # The ring around a defect that its depth is measured from, in pixels of the scored grid.
 _RING = 3
@@ -159,11 +157,8 @@ def read_map(
         raise FileNotFoundError(f"there is no file {path}.")
     array = _read_npy(path) if path.suffix.lower() == ".npy" else _read_picture(path)
     if array.ndim == 3 and (array == array[:, :, :1]).all():
-        if array.shape[2] > 1:
-            warn_user(
-                f"{path} has {array.shape[2]} equal channels, as a grey picture may have: the "
-                "first is taken for the map. Is it one, and not a photograph?"
-            )
+        if (n := array.shape[2]) > 1:
+            warn_user(f"{path}: the first of {n} equal channels is taken; is it no photograph?")
         array = array[:, :, 0]
     return _masked(array, zero, str(path))
 
@@ -300,7 +295,7 @@ def inspect_surface(
         coarse[v, u] = detector.anomaly_score(rows)
         side = max(each.side for each in detector.fitted_.tilings) / step
         # Any score of an exact surface is that of rounding errors.
-        coarse[on_exact_surface(grid, max(_MIN_SIDE, int(side)))] = np.nanmin(coarse)
+        coarse[on_exact_surface(grid, int(side))] = np.nanmin(coarse)
     _flag_connected(detector, rows, coarse)
     scores = _enlarged(coarse, step, known)
     threshold = float(detector.threshold_)

@@ -312,7 +312,7 @@ def test_many_matches_are_points_and_lines_are_few():
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     flagged = int((scores > 0.9).sum())
     assert names[-1] == f"anomalies: {flagged:,} (lines for 60)"
-    assert names[-2] == "and 2 more"
+    assert names[-2] == "and 4 more"
     assert names[1].startswith("motion 0: 8")
     with pytest.raises(ValueError, match=r"motions must be integers .* with a threshold"):
         plot_matches(None, many, scores, motions=labels)

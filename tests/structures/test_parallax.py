@@ -113,3 +113,9 @@ def test_the_diagnosis_of_a_detector_says_it():
     flat = scene(n_plane=200, n_deep=0)
     detector = PreferenceIsolationForest("homography", random_state=0).fit(flat)
     assert "parallax" not in [each.code for each in detector.diagnosis_]
+
+
+def test_matches_of_clouds_have_no_epipolar_geometry():
+    X = get_family("translation3d").scene.make(random_state=0).data
+    detector = PreferenceIsolationForest("translation3d", random_state=0).fit(X)
+    assert "parallax" not in [each.code for each in detector.diagnosis_]

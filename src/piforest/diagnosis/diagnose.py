@@ -13,6 +13,7 @@ from ..structures.unevenness import UnevenNoise
 from . import rows
 from . import structures as structural
 from .finding import Finding
+from .narrow import about_narrow_bands
 
 
 def diagnose(
@@ -97,6 +98,7 @@ def diagnose(
         *rows.about_scaling(families[0], columns),
         *rows.about_steps(steps, sigma * column_units(families[0], X.shape[1]), columns),
         *structural.about_widths(X, structures),
+        *about_narrow_bands(X, structures),
         *structural.about_a_given_sigma(sigma, disagreement),
         *rows.about_repetitions(families, X),
     ]

@@ -16,7 +16,7 @@ class Finding:
         "too_few_points", "sigma_at_limit", "sigma_disagrees", "rounded_columns", "units_differ",
         "columns_scaled", "many_to_one", "repeated_rows", "scores_overlap", "little_explained",
         "weak_structure", "uneven_noise", "too_many_beyond", "categorical_columns",
-        "common_value", "long_tail", "parallax", "better_family", "class_target" or
+        "common_value", "long_tail", "parallax", "narrow_band", "better_family", "class_target" or
         "less_than_proposed".
         Later versions may add others.
     text : str

@@ -15,8 +15,8 @@ from .structures import style_of
 _LINES, _ANOMALIES = 120, 60
 # The red end of the score colours: the orange of flagged points is too near to that of a motion.
 _RED = "#b40426"
-# The legend names this many motions, and counts the others.
-_NAMED = 8
+# The legend names the motions that have a colour of their own, and counts the others.
+_NAMED = len(common.COLOURS)
 
 
 def draw_motions(ax: Any, X: Floats, labels: Ints, flagged: Bools, offset: float) -> None:

@@ -13,6 +13,8 @@ from .search import fit_members
 
 # A second family must add this share of evidence before its structures are looked at.
 _ADDS = 0.08
+# More kinds than this are not told apart.
+_MOST = 3
 # Each kind explains at least this share of the rows that all explain.
 _EACH_KIND = 0.12
 # A cheaper family may have less evidence for one structure by this many nats, the error of the fit,
@@ -37,12 +39,24 @@ def by_kind(
     """
     base = _with_second(best, families, single, found)
     mixed, chosen = _described(base, families, X, null, stream)
-    if len(chosen) > 2:
-        main = {k: families[k] for k in chosen[:2]}
+    while len(chosen) > 2:
+        main = {k: families[k] for k in chosen[: min(_MOST, len(chosen) - 1)]}
+        if len(chosen) <= _MOST and _needs_all(mixed, main, found):
+            break
         mixed, chosen = _described(base, main, X, null, stream)
     if chosen == [best]:
         return (best,), single[best]
     return tuple(chosen), mixed
+
+
+def _needs_all(
+    mixed: Description, main: dict[int, ModelFamily], found: dict[int, list[Described]]
+) -> bool:
+    """Whether a description is clearly better than one without its last kind, whose structures
+    those of the main kinds may hold: a few cylinders also hold a sphere."""
+    own = [each for each in mixed.structures if any(each.family is one for one in main.values())]
+    fewer = best_description([*own, *(each for k in main for each in found[k])])
+    return mixed.evidence > fewer.evidence * (1 + _ADDS)
 
 
 def _described(

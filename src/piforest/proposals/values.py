@@ -41,7 +41,7 @@ class Proposal:
     Attributes
     ----------
     families : tuple of ModelFamily
-        The family; two of them where structures are of two kinds.
+        The family; two or three of them where structures are of several kinds.
     structures : tuple of Structure
         The structures that were found, with the rows of the comparison as members.
     n_structures : int

@@ -38,7 +38,7 @@ def parallax_of(X: Floats, structures: Sequence[Structure], stream: Stream) -> P
     """Whether more of the matches X on none of the maps agree with one epipolar geometry than by
     chance; None if not."""
     maps = [each for each in structures if is_map(each.family)]
-    if not maps:
+    if not maps or X.shape[1] != 4:
         return None
     off = np.all(relative_distances(X, maps) > REACH, axis=1)
     rows = X[first_occurrences(X, layout_of(maps[0].family).views, off)]
