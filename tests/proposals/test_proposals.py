@@ -366,3 +366,16 @@ def test_a_plane_of_a_table_with_many_zeros_is_found():
     best = propose_families(pd.DataFrame(table, columns=list("qrst")), random_state=0)[0]
     assert (best.name, best.n_structures) == ("subspace", 1)
     assert best.share_explained > 0.9
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.3, 0.8])
+def test_a_law_of_few_rows_is_compared_whatever_its_noise(scatter):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(38, 7))
+    target = features.sum(axis=1)
+    target += scatter * target.std() * rng.normal(size=38)
+    table = pd.DataFrame(np.column_stack([features, target])).add_prefix("c")
+    proposals = propose_families(table, random_state=0)
+    assert proposals.found == (scatter < 0.5)
+    if proposals.found:
+        assert (proposals[0].name, proposals[0].n_structures) == ("linear_regression", 1)
