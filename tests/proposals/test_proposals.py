@@ -414,3 +414,16 @@ def test_points_on_a_coordinate_axis_or_plane_are_a_structure():
         assert proposals.found
         assert proposals[0].name == name.split()[0]
         assert (proposals[0].n_structures, proposals[0].share_explained > 0.99) == (1, True)
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.3, 0.8])
+def test_a_law_of_few_rows_is_compared_whatever_its_noise(scatter):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(38, 7))
+    target = features.sum(axis=1)
+    target += scatter * target.std() * rng.normal(size=38)
+    table = pd.DataFrame(np.column_stack([features, target])).add_prefix("c")
+    proposals = propose_families(table, random_state=0)
+    assert proposals.found == (scatter < 0.5)
+    if proposals.found:
+        assert (proposals[0].name, proposals[0].n_structures) == ("linear_regression", 1)

@@ -18,7 +18,7 @@ from ..fitting.widths import choose_grid
 from ..models.drawing import draw_models
 from ..models.heaps import filled_cells
 from ..models.membership import sample_membership
-from ..models.refit import Lifted
+from ..models.refit import ROWS_EACH, Lifted
 from ..protocols import Bools, Floats, ModelFamily
 from ..sampling import resolve_sampler
 from ..structures.clusters import without_clusters
@@ -97,13 +97,14 @@ def find_described(family: ModelFamily, X: Floats, null: Floats, stream: Stream)
     found = rough_structures([bands], stream.child("structures"))
     half = ladder.widths[::-1] / 2
     sigmas = np.sort(np.concatenate([half, half * _FINER]))
-    starts = [(each.params, each.half_width / 2) for each in found]
-    # As in a fit: the samples of few rows may all miss a law that least squares find.
-    law = None if found else law_of_all(family, rows)
     fits = [
-        _weighted_fit(family, params, rows, null, sigmas, sigma)
-        for params, sigma in (starts if law is None else [law])
+        _weighted_fit(family, each.params, rows, null, sigmas, each.half_width / 2)
+        for each in found
     ]
+    if not found and len(rows) < ROWS_EACH * family.sample_size(X.shape[1]):
+        # As in a fit: the samples of few rows may all miss a law that least squares find.
+        law = law_of_all(family, rows)
+        fits = [] if law is None else [_weighted_fit(family, law[0], rows, null, sigmas)]
     return Found(_standing_out(fits, rows), rows, sigmas)
 
 
