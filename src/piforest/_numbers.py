@@ -27,8 +27,8 @@ def readable(value: float, digits: int = 3) -> str:
 def first_with(items: Sequence[T], count: int, wanted: T | None) -> list[T]:
     """The first items, the last of them replaced by the wanted one if that comes later.
 
-    >>> first_with("abcd", 3, "d"), first_with("abcd", 3, "b"), first_with("abcd", 3, None)
-    (['a', 'b', 'd'], ['a', 'b', 'c'], ['a', 'b', 'c'])
+    >>> first_with([1, 2, 3, 4], 3, 4), first_with([1, 2, 3, 4], 3, 2), first_with([1, 2], 3, None)
+    ([1, 2, 4], [1, 2, 3], [1, 2])
     """
     first = list(items[:count])
     return [*first[:-1], wanted] if wanted in items[count:] else first  # type: ignore[list-item]

@@ -186,7 +186,7 @@ def test_a_channel_that_is_constant_in_a_window_leaves_that_window_out():
     ).fit(X)
     assert detector.fitted_.n_skipped > 0
     assert np.isfinite(detector.scores_).all()
-    with pytest.raises(ValueError, match="the target, column -1 of X, is constant"):
+    with pytest.raises(ValueError, match="the target, column 1 of X, is constant"):
         detector.fit(X * [1, 0])
 
 

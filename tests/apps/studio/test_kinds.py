@@ -290,7 +290,7 @@ def test_families_of_motions_are_compared_for_two_images(asking, again):
     refused = asking.post(
         f"/projects/{project}/jobs", {"kind": "suggest", "settings": {"families": ["line"]}}
     )
-    assert "families: `piforest matches`" in refused.json()["error"]
+    assert "families: a run of matches has no such setting" in refused.json()["error"]
 
 
 CODE = """
