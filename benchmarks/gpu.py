@@ -84,7 +84,8 @@ begin = time.perf_counter()
 sys.path[:0] = {path!r}
 import gpu, torch
 import piforest.engines.torch.residuals as residuals
-residuals.FEW_MODELS = {few!r} if {few!r} is not None else residuals.FEW_MODELS
+few = {few!r}
+residuals.FEW_MODELS = residuals.FEW_MODELS if few is None else few
 seconds = dict()
 def lap(name, start):
     torch.cuda.synchronize()
