@@ -40,7 +40,7 @@ Read the tables with these caveats:
 
 ## Where others are better
 
-In time, nearly all of them: isolation forests, neighbours and histograms on points, robust estimators on matches. All that have a higher AUC or F1 (precision and recall alone are in the tables):
+In time, nearly all of them: isolation forests, neighbours and histograms on points, robust estimators on matches. Heaps are no structure: there piforest finds none, says so and flags nothing, and names a detector of density instead. All that have a higher AUC or F1 (precision and recall alone are in the tables):
 
 {lost}
 """  # noqa: E501
