@@ -130,11 +130,11 @@ def test_a_column_of_few_digits_is_said_to_be_rounded_and_only_a_coarse_one_is_a
 
 def test_a_date_that_is_none_makes_the_column_text_and_is_named(tmp_path):
     rows = [f"2024-01-{1 + k % 28:02d} 0{k % 9}:00:00,{k},{k * k}" for k in range(1100)]
-    rows[1050] = "2024-01-01 24:00:00,5,6"
+    rows[1050] = "2024-01-01 25:00:00,5,6"
     found = described(tmp_path, "when,a,b\n" + "\n".join(rows) + "\n")
     assert found["columns"][0]["type"] == "text"
     [bad] = [each for each in found["findings"] if each["code"] == "bad_date"]
-    assert bad["text"].startswith("Row 1051 of column 'when' is '2024-01-01 24:00:00', not a date")
+    assert bad["text"].startswith("Row 1051 of column 'when' is '2024-01-01 25:00:00', not a date")
 
 
 def test_text_that_is_chosen_as_a_coordinate_is_named_and_the_page_stays(tmp_path):
