@@ -28,7 +28,7 @@ from .models.membership import sample_membership
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
 from .structures.boundaries import Boundaries, own_null_rows
-from .structures.clusters import without_clusters
+from .structures.clusters import credible, without_clusters
 from .structures.dependence import independent_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure
@@ -314,10 +314,7 @@ class Findings:
         fewer = independent_rows(families, normal, found, stream.child("independent"))
         if fewer is not None:
             found = find_structures(families, fewer, stream) or found
-        dense = standing_out(families[0].X, found, stream)
-        found = (
-            without_clusters(families[0].X, dense, stream.child("clusters")) or self._greedy or []
-        )
+        found = credible(families[0].X, found, stream) or self._greedy or []
         rows, numbers, is_pool = self._represented()
         scores = fitted.pool_scores if is_pool else self.subset_scores(backend)
         # Of the rows as they are, not dithered: the same rule as for new rows.

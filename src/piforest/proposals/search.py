@@ -21,11 +21,10 @@ from ..models.membership import sample_membership
 from ..models.refit import ROWS_EACH, Lifted
 from ..protocols import Bools, Floats, ModelFamily
 from ..sampling import resolve_sampler
-from ..structures.clusters import without_clusters
+from ..structures.clusters import credible
 from ..structures.greedy import BandCounts, Structure
 from ..structures.laws import law_of_all
 from ..structures.local_models import weighted_least_squares
-from ..structures.ridges import standing_out
 from ..structures.search import rough_structures
 from .description import Described, Scales, describe, kernel, scales_of
 from .matrices import MatrixSteps
@@ -122,8 +121,7 @@ def _standing_out(found: Sequence[Described], rows: Floats) -> list[Described]:
         Structure(each.family, each.params, 2 * each.sigma, 0.0, np.empty(0, np.int64), each.sigma)
         for each in left
     ]
-    dense = standing_out(rows, structures, Stream(0))
-    kept = set(map(id, without_clusters(rows, dense, Stream(0).child("clusters"))))
+    kept = set(map(id, credible(rows, structures, Stream(0))))
     return [each for each, structure in zip(left, structures) if id(structure) in kept]
 
 

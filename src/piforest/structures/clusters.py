@@ -20,6 +20,7 @@ from ..families.scaled import column_units
 from ..models.heaps import HEAP_CELLS, filled_cells
 from ..protocols import Bools, Floats, ModelFamily
 from .greedy import Structure
+from .ridges import standing_out
 
 # Structures are compared with clusters if their points fill fewer cells, as wide as their bands,
 # than this many clusters do for each of their dimensions.
@@ -82,6 +83,11 @@ def without_clusters(X: Floats, structures: Sequence[Structure], stream: Stream)
             break
         kept = _others(kept, [doubtful.pop(worst)])
     return kept
+
+
+def credible(X: Floats, structures: Sequence[Structure], stream: Stream) -> list[Structure]:
+    """The structures of the points X that are denser than what is beside them, and no clusters."""
+    return without_clusters(X, standing_out(X, structures, stream), stream.child("clusters"))
 
 
 def _others(structures: Sequence[Structure], without: Sequence[Structure]) -> list[Structure]:
