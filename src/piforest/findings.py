@@ -28,7 +28,7 @@ from .models.membership import sample_membership
 from .protocols import Bools, Floats, Ints, ModelFamily
 from .structures.assignment import Assignment, assign_rows
 from .structures.boundaries import Boundaries, own_null_rows
-from .structures.clusters import credible, without_clusters
+from .structures.clusters import credible
 from .structures.dependence import independent_rows
 from .structures.description import column_names
 from .structures.greedy import REACH, BandCounts, Structure
@@ -83,7 +83,6 @@ class Findings:
         self.better_family: list[Finding] | None = None
         """set on first use by the detector"""
         self._choice = self._own_choice = Choice(labels.NOTHING_FLAGGED)
-        self._clustered = False
         self._uneven: list[UnevenNoise] = []
         self._diagnosis: list[Finding] | None = None
         self._calibration: Calibration | None = None
@@ -173,13 +172,19 @@ class Findings:
         if self._greedy is None:
             families = self._band_counts(backend, tables)
             found, stream = law_structures(families, labels.NEAR), Stream(self.fitted.key)
-            dense = standing_out(families[0].X, found, stream)
-            self._greedy = without_clusters(families[0].X, dense, stream.child("clusters"))
-            self._clustered = bool(dense) and not self._greedy
+            self._greedy = credible(families[0].X, found, stream)
             stream = stream.child("round")
             if is_shape_of_cloud(families[0].X, self._greedy, labels.NEAR, stream):
                 self.expect_no_structure()
         return bool(self._greedy)
+
+    def _is_clustered(self, backend: Backend) -> bool:
+        """Whether no structure was found, because those that stand out go through clusters."""
+        if self.found_structure(backend):
+            return False
+        families, stream = self._band_counts(backend), Stream(self.fitted.key)
+        dense = standing_out(families[0].X, law_structures(families, labels.NEAR), stream)
+        return bool(dense) and not credible(families[0].X, dense, stream)
 
     def units_hide_structures(self, backend: Backend, tables: Tables | None = None) -> bool:
         """Whether columns seem to have different units, so that structures cannot be seen."""
@@ -205,7 +210,7 @@ class Findings:
                 off=self._choice.off,
                 kept=self._own_choice.kept,
                 uneven=self._uneven,
-                clustered=self._clustered,
+                clustered=self._is_clustered(backend),
                 parallax=parallax_of(
                     self.fitted.points,
                     self.structures(backend),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from piforest import PreferenceIsolationForest, propose_families
+from piforest import PreferenceIsolationForest, load, propose_families
 from piforest._random import Stream
 from piforest.datasets import make_circles, make_lines
 from piforest.families import get_family
@@ -165,11 +165,14 @@ def test_a_mixture_is_that_of_slow_sums():
 
 
 @QUIET
-def test_the_diagnosis_says_that_the_points_form_clusters():
-    detector = PreferenceIsolationForest("line", n_models=2000, random_state=0).fit(blobs(3))
-    (finding,) = (each for each in detector.diagnosis_ if each.code == "no_structure")
-    assert "round clusters" in finding.text
-    assert "LocalOutlierFactor" in finding.advice
+@pytest.mark.parametrize("family", ["line", "auto"])
+def test_the_diagnosis_says_that_the_points_form_clusters(tmp_path, family):
+    detector = PreferenceIsolationForest(family, n_models=2000, random_state=0).fit(blobs(3))
+    detector.save(tmp_path / "model.pif")
+    for each in (detector, load(tmp_path / "model.pif")):
+        (finding,) = (found for found in each.diagnosis_ if found.code == "no_structure")
+        assert "round clusters" in finding.text
+        assert "LocalOutlierFactor" in finding.advice
 
 
 def test_short_segments_among_long_ones_stay():
